@@ -1,0 +1,1 @@
+//! A Kubernetes operator host: calls reconcile hooks in WebAssembly components.

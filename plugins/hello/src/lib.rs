@@ -1,0 +1,1 @@
+//! The smallest plugin that is worth reading.

@@ -1,0 +1,1 @@
+//! Charts, dependencies, values, schema, capabilities, rendering and ordering.

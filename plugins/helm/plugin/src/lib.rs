@@ -1,0 +1,1 @@
+//! The Helm plugin: the component over the libraries beside it.

@@ -1,0 +1,1 @@
+//! Release records, history and the plan of install, upgrade, rollback and uninstall. Pure.

@@ -1,0 +1,1 @@
+//! A real Kubernetes on any machine, for tests and demonstrations.

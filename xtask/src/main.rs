@@ -1,0 +1,3 @@
+//! Repository tasks, run as `cargo xtask`.
+
+fn main() {}
