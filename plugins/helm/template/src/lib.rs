@@ -1,1 +1,21 @@
 //! Go's text/template: lexer, parser, evaluator and fmt verbs. Knows nothing of Helm.
+//!
+//! [`Value`] is what templates work on, [`Function`] what they call.
+
+mod context;
+mod error;
+pub mod fmt;
+mod function;
+mod limits;
+mod runes;
+mod unicode_tables;
+mod value;
+
+pub use crate::context::Context;
+pub use crate::error::{CallError, ExecCause, ExecError, LimitExceeded, Location, ParseError, TooDeep};
+pub use crate::function::{Function, Render, Signature};
+pub use crate::limits::Limits;
+pub use crate::value::{
+    FloatType, IntType, Kind, List, MAX_DEPTH, Map, Method, MethodBody, NamedType, Object, ObjectRef, Str,
+    Type, UintType, Value,
+};
