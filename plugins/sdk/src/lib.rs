@@ -1,1 +1,39 @@
 //! For plugin authors: a typed reconciler, the host's capabilities, and a native test harness.
+
+mod assets;
+mod context;
+mod error;
+mod export;
+#[cfg(target_family = "wasm")]
+#[doc(hidden)]
+pub mod guest;
+mod host;
+mod kube;
+mod log;
+mod outcome;
+mod plugin;
+mod request;
+mod resource;
+mod types;
+
+pub use assets::{AssetError, AssetFile, AssetTree};
+pub use context::Context;
+pub use error::{Error, ErrorClass};
+pub use host::Host;
+#[cfg(feature = "typed")]
+pub use {k8s_openapi, kube_core};
+
+pub use self::kube::{
+    access::Kube,
+    error::KubeError,
+    list::{List, Pages},
+    types::{
+        Applied, ApplyItem, ApplyOptions, Change, Consistency, DeleteOptions, Ownership, Page, Patch,
+        PatchFormat, Propagation, Query, ReadOptions, ServedKind, ServerVersion,
+    },
+};
+pub use outcome::{Finalized, Outcome, State, Trigger, Watch, WatchTarget};
+pub use plugin::{Plugin, Reconciler};
+pub use request::{Reason, Request};
+pub use resource::{Dynamic, Resource};
+pub use types::{ApiStatus, Condition, ConditionStatus, Denial, Event, EventType, Gvk, Level, ObjectRef};

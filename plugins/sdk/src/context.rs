@@ -1,0 +1,139 @@
+//! What a hook has at hand: why it was called, and everything the host gives.
+
+use std::{
+    fmt,
+    rc::Rc,
+    time::{Duration, SystemTime},
+};
+
+use serde::de::DeserializeOwned;
+
+use crate::{AssetError, AssetFile, AssetTree, Error, Event, Gvk, Host, Kube, Level, Reason};
+
+/// What a hook has at hand during one call.
+#[derive(Debug, Clone)]
+pub struct Context {
+    host: Rc<dyn Host>,
+    kind: Gvk,
+    reasons: Vec<Reason>,
+    failures: u32,
+    deadline: Duration,
+}
+
+impl Context {
+    pub(crate) fn new(
+        host: Rc<dyn Host>,
+        kind: Gvk,
+        reasons: Vec<Reason>,
+        failures: u32,
+        deadline: Duration,
+    ) -> Self {
+        Self { host, kind, reasons, failures, deadline }
+    }
+
+    /// The exact kind of the object that is being reconciled.
+    pub fn kind(&self) -> &Gvk {
+        &self.kind
+    }
+
+    /// Why the object was queued; a hint.
+    pub fn reasons(&self) -> &[Reason] {
+        &self.reasons
+    }
+
+    /// Failed calls for this object in a row.
+    pub fn failures(&self) -> u32 {
+        self.failures
+    }
+
+    /// Wall-clock time this call may take in all.
+    pub fn deadline(&self) -> Duration {
+        self.deadline
+    }
+
+    /// The time. Virtual in tests, so take it from here and not from the standard library.
+    pub fn now(&self) -> SystemTime {
+        self.host.now()
+    }
+
+    /// The cluster.
+    pub fn kube(&self) -> Kube {
+        Kube::new(Rc::clone(&self.host))
+    }
+
+    /// Settings of the plugin as a whole.
+    ///
+    /// # Errors
+    /// Permanent, reason `InvalidConfiguration`, when they do not have the type's shape.
+    pub fn config<T: DeserializeOwned>(&self) -> Result<T, Error> {
+        settings(&self.host.plugin_config(), "the plugin's settings")
+    }
+
+    /// Settings that belong to the kind of the object at hand (an entry of `watches.yaml`, a binding).
+    ///
+    /// # Errors
+    /// As for [`config`](Self::config).
+    pub fn binding<T: DeserializeOwned>(&self) -> Result<T, Error> {
+        settings(&self.host.binding_config(), "the settings of the kind")
+    }
+
+    /// Digest and size of a tree of files that the operator of the cluster gave.
+    ///
+    /// # Errors
+    /// See [`AssetError`].
+    pub fn asset(&self, name: &str) -> Result<AssetTree, AssetError> {
+        self.host.asset_stat(name)
+    }
+
+    /// All files of a tree, sorted by path. Keep what was made of them by the tree's digest.
+    ///
+    /// # Errors
+    /// See [`AssetError`].
+    pub fn asset_files(&self, name: &str) -> Result<Vec<AssetFile>, AssetError> {
+        self.host.asset_read(name)
+    }
+
+    /// Publishes an event about the object at once, instead of with the outcome. Never fails.
+    pub fn publish(&self, event: &Event) {
+        self.host.publish(event);
+    }
+
+    /// Writes a line of the log; [`info!`](crate::info) and its sisters are shorter.
+    pub fn log(&self, level: Level, message: fmt::Arguments<'_>, fields: &[(&str, &dyn fmt::Display)]) {
+        let fields: Vec<_> =
+            fields.iter().map(|(key, value)| ((*key).to_owned(), value.to_string())).collect();
+        match message.as_str() {
+            Some(text) => self.host.log(level, text, &fields),
+            None => self.host.log(level, &message.to_string(), &fields),
+        }
+    }
+
+    /// Adds to a counter of the plugin. Negative and non-finite values are dropped.
+    pub fn count(&self, name: &str, value: f64, labels: &[(&str, &str)]) {
+        self.host.counter_add(name, value, &owned(labels));
+    }
+
+    /// Sets a gauge of the plugin.
+    pub fn gauge(&self, name: &str, value: f64, labels: &[(&str, &str)]) {
+        self.host.gauge_set(name, value, &owned(labels));
+    }
+
+    /// Observes a duration for a histogram of the plugin.
+    pub fn observe(&self, name: &str, value: Duration, labels: &[(&str, &str)]) {
+        self.host.observe_seconds(name, value.as_secs_f64(), &owned(labels));
+    }
+
+    /// The transport itself, for plugins that keep objects as text.
+    pub fn host(&self) -> &Rc<dyn Host> {
+        &self.host
+    }
+}
+
+fn owned(labels: &[(&str, &str)]) -> Vec<(String, String)> {
+    labels.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+}
+
+fn settings<T: DeserializeOwned>(text: &str, what: &str) -> Result<T, Error> {
+    serde_json::from_str(text)
+        .map_err(|error| Error::permanent("InvalidConfiguration", format!("{what}: {error}")))
+}

@@ -1,0 +1,40 @@
+//! The macro that turns reconcilers into a plugin.
+
+/// Makes a plugin of reconcilers: `export!(MyReconciler)`, or several for several kinds. Use it once, in the crate's root.
+///
+/// It defines `pub fn plugin() -> Plugin`, which native tests call, and inside a component it exports the hooks of the
+/// world `plugin`. The reconcilers are expressions; they are evaluated once for each instance.
+#[macro_export]
+macro_rules! export {
+    ($($reconciler:expr),+ $(,)?) => {
+        /// The plugin with its reconcilers, as the host instantiates it.
+        pub fn plugin() -> $crate::Plugin {
+            $crate::Plugin::new()$(.with($reconciler))+
+        }
+
+        #[cfg(target_family = "wasm")]
+        const _: () = {
+            ::std::thread_local! {
+                static PLUGIN: $crate::Plugin = plugin();
+            }
+
+            struct Component;
+
+            impl $crate::guest::Guest for Component {
+                fn reconcile(
+                    request: $crate::guest::Request,
+                ) -> ::core::result::Result<$crate::guest::Outcome, $crate::guest::Failure> {
+                    PLUGIN.with(|plugin| $crate::guest::reconcile(plugin, request))
+                }
+
+                fn finalize(
+                    request: $crate::guest::Request,
+                ) -> ::core::result::Result<$crate::guest::Finalized, $crate::guest::Failure> {
+                    PLUGIN.with(|plugin| $crate::guest::finalize(plugin, request))
+                }
+            }
+
+            $crate::guest::bindings::export!(Component with_types_in $crate::guest::bindings);
+        };
+    };
+}

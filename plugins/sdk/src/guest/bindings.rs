@@ -1,0 +1,18 @@
+//! The world `plugin` of `wit/0.1.0` as Rust.
+#![allow(
+    clippy::all,
+    clippy::pedantic,
+    clippy::restriction,
+    missing_docs,
+    missing_debug_implementations,
+    unreachable_pub,
+    unsafe_code,
+    unused_qualifications,
+    reason = "generated from the WIT package; the canonical ABI is raw memory"
+)]
+
+wit_bindgen::generate!({
+    path: "../../wit/0.1.0",
+    world: "plugin",
+    pub_export_macro: true,
+});

@@ -1,0 +1,202 @@
+//! The host as a component reaches it: every method is one import of the world.
+
+use std::time::SystemTime;
+
+use super::bindings::pilothouse::operator::{assets, config, events, kube, log, metrics, types};
+use crate::{
+    Applied, ApplyItem, ApplyOptions, AssetError, AssetFile, AssetTree, Change, Consistency, DeleteOptions,
+    Event, Gvk, Host, KubeError, Level, ObjectRef, Ownership, Page, Patch, PatchFormat, Propagation, Query,
+    ReadOptions, ServedKind, ServerVersion,
+};
+
+/// The imports of the world `plugin`.
+#[derive(Debug)]
+pub(super) struct Imports;
+
+impl Host for Imports {
+    fn get(&self, object: &ObjectRef, options: &ReadOptions) -> Result<Option<String>, KubeError> {
+        Ok(kube::get(&object.into(), &options.into())?)
+    }
+
+    fn list(&self, query: &Query, options: &ReadOptions) -> Result<Page, KubeError> {
+        let query = kube::Query {
+            kind: (&query.kind).into(),
+            namespace: query.namespace.clone(),
+            label_selector: query.label_selector.clone(),
+            field_selector: query.field_selector.clone(),
+            limit: query.limit,
+            from: query.from.clone(),
+        };
+        let page = kube::list(&query, &options.into())?;
+        Ok(Page { items: page.items, next: page.next, resource_version: page.resource_version })
+    }
+
+    fn apply(&self, items: &[ApplyItem], options: ApplyOptions) -> Vec<Result<Applied, KubeError>> {
+        let items: Vec<_> = items
+            .iter()
+            .map(|item| kube::ApplyItem { object: item.object.clone(), ownership: item.ownership.into() })
+            .collect();
+        let options = kube::ApplyOptions {
+            force: options.force,
+            dry_run: options.dry_run,
+            stop_on_error: options.stop_on_error,
+        };
+        let answers = kube::apply(&items, options);
+        answers.into_iter().map(|answer| answer.map(Into::into).map_err(Into::into)).collect()
+    }
+
+    fn create(&self, object: &str, ownership: Ownership) -> Result<String, KubeError> {
+        Ok(kube::create(object, ownership.into())?)
+    }
+
+    fn replace(&self, object: &str) -> Result<String, KubeError> {
+        Ok(kube::replace(object)?)
+    }
+
+    fn patch(&self, object: &ObjectRef, patch: &Patch) -> Result<String, KubeError> {
+        let format = match patch.format {
+            PatchFormat::Json => kube::PatchFormat::JsonPatch,
+            PatchFormat::Merge => kube::PatchFormat::Merge,
+            PatchFormat::StrategicMerge => kube::PatchFormat::StrategicMerge,
+        };
+        Ok(kube::patch(&object.into(), format, &patch.body, &patch.subresource)?)
+    }
+
+    fn delete(&self, object: &ObjectRef, options: &DeleteOptions) -> Result<bool, KubeError> {
+        let propagation = match options.propagation {
+            Propagation::Background => kube::Propagation::Background,
+            Propagation::Foreground => kube::Propagation::Foreground,
+            Propagation::Orphan => kube::Propagation::Orphan,
+        };
+        let options = kube::DeleteOptions {
+            propagation,
+            uid: options.uid.clone(),
+            resource_version: options.resource_version.clone(),
+            grace_period_seconds: options
+                .grace_period
+                .map(|time| u32::try_from(time.as_secs()).unwrap_or(u32::MAX)),
+        };
+        Ok(kube::delete(&object.into(), &options)?)
+    }
+
+    fn logs(
+        &self,
+        namespace: &str,
+        pod: &str,
+        container: Option<&str>,
+        bytes: u32,
+    ) -> Result<String, KubeError> {
+        Ok(kube::logs(namespace, pod, container, bytes)?)
+    }
+
+    fn allowed(
+        &self,
+        verb: &str,
+        kind: &Gvk,
+        namespace: Option<&str>,
+        name: Option<&str>,
+    ) -> Result<bool, KubeError> {
+        Ok(kube::allowed(verb, &kind.into(), namespace, name)?)
+    }
+
+    fn served_kinds(&self) -> Result<Vec<ServedKind>, KubeError> {
+        Ok(kube::served_kinds()?.into_iter().map(Into::into).collect())
+    }
+
+    fn version(&self) -> Result<ServerVersion, KubeError> {
+        let kube::ServerVersion { major, minor, git_version } = kube::version()?;
+        Ok(ServerVersion { major, minor, git_version })
+    }
+
+    fn log(&self, level: Level, message: &str, fields: &[(String, String)]) {
+        let level = match level {
+            Level::Trace => types::Level::Trace,
+            Level::Debug => types::Level::Debug,
+            Level::Info => types::Level::Info,
+            Level::Warn => types::Level::Warn,
+            Level::Error => types::Level::Error,
+        };
+        log::write(level, message, fields);
+    }
+
+    fn publish(&self, event: &Event) {
+        events::publish(&event.clone().into());
+    }
+
+    fn counter_add(&self, name: &str, value: f64, labels: &[(String, String)]) {
+        metrics::counter_add(name, value, labels);
+    }
+
+    fn gauge_set(&self, name: &str, value: f64, labels: &[(String, String)]) {
+        metrics::gauge_set(name, value, labels);
+    }
+
+    fn observe_seconds(&self, name: &str, value: f64, labels: &[(String, String)]) {
+        metrics::observe_seconds(name, value, labels);
+    }
+
+    fn plugin_config(&self) -> String {
+        config::plugin()
+    }
+
+    fn binding_config(&self) -> String {
+        config::binding()
+    }
+
+    fn asset_stat(&self, name: &str) -> Result<AssetTree, AssetError> {
+        let assets::Tree { name, digest, size } = assets::stat(name)?;
+        Ok(AssetTree { name, digest, size })
+    }
+
+    fn asset_read(&self, name: &str) -> Result<Vec<AssetFile>, AssetError> {
+        let files = assets::read(name)?;
+        Ok(files.into_iter().map(|assets::File { path, content }| AssetFile { path, content }).collect())
+    }
+
+    fn now(&self) -> SystemTime {
+        SystemTime::now()
+    }
+}
+
+impl From<&ReadOptions> for kube::ReadOptions {
+    fn from(options: &ReadOptions) -> Self {
+        let consistency = match options.consistency {
+            Consistency::Cached => kube::Consistency::Cached,
+            Consistency::Live => kube::Consistency::Live,
+        };
+        Self { consistency, fields: options.fields.clone() }
+    }
+}
+
+impl From<Ownership> for kube::Ownership {
+    fn from(ownership: Ownership) -> Self {
+        match ownership {
+            Ownership::None => Self::None,
+            Ownership::Mark => Self::Mark,
+            Ownership::Reference => Self::Reference,
+        }
+    }
+}
+
+impl From<kube::Applied> for Applied {
+    fn from(applied: kube::Applied) -> Self {
+        let change = match applied.change {
+            kube::Change::Unchanged => Change::Unchanged,
+            kube::Change::Created => Change::Created,
+            kube::Change::Configured => Change::Configured,
+        };
+        Self {
+            change,
+            uid: applied.uid,
+            resource_version: applied.resource_version,
+            generation: applied.generation,
+        }
+    }
+}
+
+impl From<kube::ServedKind> for ServedKind {
+    fn from(served: kube::ServedKind) -> Self {
+        let kube::ServedKind { kind, resource, namespaced, preferred } = served;
+        Self { kind: kind.into(), resource, namespaced, preferred }
+    }
+}

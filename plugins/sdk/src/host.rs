@@ -1,0 +1,97 @@
+//! The transport: everything a plugin can ask of its host.
+
+use std::{fmt, time::SystemTime};
+
+use crate::{
+    Applied, ApplyItem, ApplyOptions, AssetError, AssetFile, AssetTree, DeleteOptions, Event, Gvk, KubeError,
+    Level, ObjectRef, Ownership, Page, Patch, Query, ReadOptions, ServedKind, ServerVersion,
+};
+
+/// Everything a plugin can ask of its host. Inside a component it is the imports of the world `plugin`; in native tests
+/// it is the harness's in-memory cluster. Plugins reach it through [`Context`](crate::Context), which has types;
+/// those that keep objects as text can use it directly. The contracts stand in `wit/0.1.0`.
+pub trait Host: fmt::Debug {
+    /// The object as JSON text, or none when there is no such object. `metadata.managedFields` is left out.
+    ///
+    /// # Errors
+    /// See [`KubeError`]. So for all methods that return one.
+    fn get(&self, object: &ObjectRef, options: &ReadOptions) -> Result<Option<String>, KubeError>;
+
+    /// One page of objects by kind, namespace and selector.
+    fn list(&self, query: &Query, options: &ReadOptions) -> Result<Page, KubeError>;
+
+    /// Server-side apply of many objects, in the order given. One answer for each.
+    fn apply(&self, items: &[ApplyItem], options: ApplyOptions) -> Vec<Result<Applied, KubeError>>;
+
+    /// Creates an object; the answer is the created one.
+    fn create(&self, object: &str, ownership: Ownership) -> Result<String, KubeError>;
+
+    /// Replaces an object whose `metadata.resourceVersion` is the one that was read.
+    fn replace(&self, object: &str) -> Result<String, KubeError>;
+
+    /// Patches an object or a subresource; the answer is the patched object.
+    fn patch(&self, object: &ObjectRef, patch: &Patch) -> Result<String, KubeError>;
+
+    /// Asks for deletion. False: there was none.
+    fn delete(&self, object: &ObjectRef, options: &DeleteOptions) -> Result<bool, KubeError>;
+
+    /// The last `bytes` of a container's log.
+    fn logs(
+        &self,
+        namespace: &str,
+        pod: &str,
+        container: Option<&str>,
+        bytes: u32,
+    ) -> Result<String, KubeError>;
+
+    /// May the plugin's account do this?
+    fn allowed(
+        &self,
+        verb: &str,
+        kind: &Gvk,
+        namespace: Option<&str>,
+        name: Option<&str>,
+    ) -> Result<bool, KubeError>;
+
+    /// Every kind the cluster serves.
+    fn served_kinds(&self) -> Result<Vec<ServedKind>, KubeError>;
+
+    /// The version of the API server.
+    fn version(&self) -> Result<ServerVersion, KubeError>;
+
+    /// Writes one line of the log.
+    fn log(&self, level: Level, message: &str, fields: &[(String, String)]);
+
+    /// Publishes an event about the object that is being reconciled, at once.
+    fn publish(&self, event: &Event);
+
+    /// Adds to a counter.
+    fn counter_add(&self, name: &str, value: f64, labels: &[(String, String)]);
+
+    /// Sets a gauge.
+    fn gauge_set(&self, name: &str, value: f64, labels: &[(String, String)]);
+
+    /// Observes a value for a histogram of seconds.
+    fn observe_seconds(&self, name: &str, value: f64, labels: &[(String, String)]);
+
+    /// Settings of the plugin as a whole, JSON; `{}` when there are none.
+    fn plugin_config(&self) -> String;
+
+    /// Settings that belong to the kind of the object at hand, JSON; `{}` when there are none.
+    fn binding_config(&self) -> String;
+
+    /// Digest and size of a tree of files.
+    ///
+    /// # Errors
+    /// See [`AssetError`].
+    fn asset_stat(&self, name: &str) -> Result<AssetTree, AssetError>;
+
+    /// All files of a tree, sorted by path.
+    ///
+    /// # Errors
+    /// See [`AssetError`].
+    fn asset_read(&self, name: &str) -> Result<Vec<AssetFile>, AssetError>;
+
+    /// The time: WASI's wall clock, or the harness's virtual one.
+    fn now(&self) -> SystemTime;
+}
