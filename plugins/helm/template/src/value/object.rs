@@ -73,6 +73,11 @@ impl ObjectRef {
     pub fn same(&self, other: &Self) -> bool {
         Rc::ptr_eq(&self.0, &other.0)
     }
+
+    /// Where the object lies; 0 for a nil pointer.
+    pub(crate) fn address(&self) -> usize {
+        if self.is_nil() { 0 } else { Rc::as_ptr(&self.0).cast::<()>().addr() }
+    }
 }
 
 impl std::ops::Deref for ObjectRef {
