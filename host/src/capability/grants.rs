@@ -1,0 +1,218 @@
+//! What a plugin may do: what its manifest asks for and what the administrator granted, both. Nothing by default.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::plugin::limits::LimitsSpec;
+use crate::plugin::manifest::Manifest;
+
+/// A rule in RBAC's shape. `*` stands for everything of its list.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Rule {
+    /// API groups; `""` is the core group.
+    pub api_groups: Vec<String>,
+    /// Plural resources, `resource/subresource` for subresources.
+    pub resources: Vec<String>,
+    /// Verbs: get, list, watch, create, update, patch, delete.
+    pub verbs: Vec<String>,
+    /// Only objects of these names; empty: all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resource_names: Vec<String>,
+    /// Only in these namespaces; empty: everywhere. (Not in RBAC, where the binding says it.)
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub namespaces: Vec<String>,
+}
+
+/// One question to the grants.
+#[derive(Clone, Copy, Debug)]
+pub struct Access<'a> {
+    /// Verb, as the API server's RBAC names it.
+    pub verb: &'a str,
+    /// API group.
+    pub group: &'a str,
+    /// Plural resource, with `/subresource`.
+    pub resource: &'a str,
+    /// `None` for cluster scope or all namespaces.
+    pub namespace: Option<&'a str>,
+    /// `None` where the verb names no object.
+    pub name: Option<&'a str>,
+}
+
+impl Rule {
+    /// Whether the rule allows the access.
+    pub fn allows(&self, access: &Access<'_>) -> bool {
+        let holds = |list: &[String], wanted: &str| list.iter().any(|entry| entry == "*" || entry == wanted);
+        let resource = holds(&self.resources, access.resource)
+            || access.resource.split_once('/').is_some_and(|(_, sub)| {
+                // RBAC: `*/scale` is the subresource of every resource.
+                self.resources.iter().any(|entry| entry.strip_prefix("*/") == Some(sub))
+            });
+        let named = self.resource_names.is_empty()
+            || access.name.is_some_and(|name| self.resource_names.iter().any(|entry| entry == name));
+        let placed = self.namespaces.is_empty()
+            || access.namespace.is_some_and(|ns| self.namespaces.iter().any(|entry| entry == ns || entry == "*"));
+        holds(&self.api_groups, access.group) && resource && holds(&self.verbs, access.verb) && named && placed
+    }
+}
+
+/// What an administrator grants one plugin.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct GrantSpec {
+    /// Account the plugin acts under, `namespace/name` of a ServiceAccount; the host's own when absent.
+    pub service_account: Option<String>,
+    /// Rules of the cluster's API.
+    #[serde(default)]
+    pub kube: Vec<Rule>,
+    /// Grant every rule the manifest asks for. The API server's RBAC for the account still holds.
+    #[serde(default)]
+    pub all_requested: bool,
+    /// Ceiling for the manifest's limits.
+    #[serde(default)]
+    pub limits: LimitsSpec,
+    /// Settings handed to the plugin as they are.
+    #[serde(default)]
+    pub settings: serde_json::Map<String, serde_json::Value>,
+}
+
+/// The grants file: plugin name → grant.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct GrantsFile {
+    /// Grants by plugin name; a plugin that is not named has none.
+    #[serde(default)]
+    pub plugins: BTreeMap<String, GrantSpec>,
+}
+
+/// Grants in force for one revision of a plugin.
+#[derive(Clone, Debug, Default)]
+pub struct Grants {
+    asked: Vec<Rule>,
+    given: Vec<Rule>,
+    all_requested: bool,
+    /// Full user name to impersonate, `system:serviceaccount:ns:name`; `None`: the host's own account.
+    pub account: Option<String>,
+    /// Ceiling for limits.
+    pub ceiling: LimitsSpec,
+    /// Settings as JSON text.
+    pub settings: String,
+}
+
+/// What is wrong with a grant.
+#[derive(Debug, thiserror::Error)]
+pub enum GrantError {
+    /// Not `namespace/name`.
+    #[error("serviceAccount {0:?} must be `namespace/name`")]
+    Account(String),
+}
+
+impl Grants {
+    /// The grants of a plugin: `spec` is what the administrator said of it, if anything.
+    ///
+    /// # Errors
+    /// When the account is not of the form `namespace/name`.
+    pub fn new(manifest: &Manifest, spec: Option<&GrantSpec>) -> Result<Self, GrantError> {
+        let Some(spec) = spec else { return Ok(Self { settings: "{}".to_owned(), ..Self::default() }) };
+        let account = match spec.service_account.as_deref() {
+            None => None,
+            Some(text) => match text.split_once('/') {
+                Some((ns, name)) if !ns.is_empty() && !name.is_empty() && !name.contains('/') => {
+                    Some(format!("system:serviceaccount:{ns}:{name}"))
+                }
+                _ => return Err(GrantError::Account(text.to_owned())),
+            },
+        };
+        Ok(Self {
+            asked: manifest.rights.kube.clone(),
+            given: spec.kube.clone(),
+            all_requested: spec.all_requested,
+            account,
+            ceiling: spec.limits,
+            settings: serde_json::Value::Object(spec.settings.clone()).to_string(),
+        })
+    }
+
+    /// Whether the access is asked for by the manifest and given by the administrator.
+    ///
+    /// # Errors
+    /// The sentence says which of the two is missing.
+    pub fn check(&self, access: &Access<'_>) -> Result<(), &'static str> {
+        if !self.asked.iter().any(|rule| rule.allows(access)) {
+            return Err("the plugin's manifest does not ask for this right, or no grant names the plugin");
+        }
+        if self.all_requested || self.given.iter().any(|rule| rule.allows(access)) {
+            Ok(())
+        } else {
+            Err("the administrator's grants do not give the plugin this right")
+        }
+    }
+
+    /// The account as messages name it.
+    pub fn account_name(&self) -> &str {
+        self.account.as_deref().unwrap_or("the host's own account")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rule(groups: &[&str], resources: &[&str], verbs: &[&str]) -> Rule {
+        let own = |list: &[&str]| list.iter().map(|s| (*s).to_owned()).collect();
+        Rule { api_groups: own(groups), resources: own(resources), verbs: own(verbs), ..Rule::default() }
+    }
+
+    fn access<'a>(verb: &'a str, resource: &'a str, namespace: Option<&'a str>) -> Access<'a> {
+        Access { verb, group: "apps", resource, namespace, name: Some("x") }
+    }
+
+    fn manifest(rules: Vec<Rule>) -> Manifest {
+        let text = "{name: a, version: 1.0.0, interface: 'pilothouse:operator@0.1.0', bindable: true}";
+        let mut manifest = Manifest::parse(text).unwrap();
+        manifest.rights.kube = rules;
+        manifest
+    }
+
+    #[test]
+    fn a_plugin_that_nobody_names_may_do_nothing() {
+        let grants = Grants::new(&manifest(vec![rule(&["*"], &["*"], &["*"])]), None).unwrap();
+        assert!(grants.check(&access("get", "deployments", None)).is_err());
+    }
+
+    #[test]
+    fn both_the_manifest_and_the_grant_must_allow() {
+        let asked = manifest(vec![rule(&["apps"], &["deployments"], &["get", "patch"])]);
+        let spec = GrantSpec { kube: vec![rule(&["apps"], &["*"], &["get"])], ..GrantSpec::default() };
+        let grants = Grants::new(&asked, Some(&spec)).unwrap();
+        assert!(grants.check(&access("get", "deployments", None)).is_ok());
+        assert!(grants.check(&access("patch", "deployments", None)).unwrap_err().contains("grants"));
+        assert!(grants.check(&access("get", "daemonsets", None)).unwrap_err().contains("manifest"));
+    }
+
+    #[test]
+    fn a_rule_for_a_namespace_holds_neither_elsewhere_nor_for_all_namespaces() {
+        let mut only = rule(&["apps"], &["deployments"], &["list"]);
+        only.namespaces = vec!["shop".to_owned()];
+        assert!(only.allows(&access("list", "deployments", Some("shop"))));
+        assert!(!only.allows(&access("list", "deployments", Some("bank"))));
+        assert!(!only.allows(&access("list", "deployments", None)));
+    }
+
+    #[test]
+    fn a_resource_does_not_stand_for_its_subresources() {
+        assert!(!rule(&["apps"], &["deployments"], &["*"]).allows(&access("patch", "deployments/scale", None)));
+        assert!(rule(&["apps"], &["*/scale"], &["*"]).allows(&access("patch", "deployments/scale", None)));
+        assert!(rule(&["apps"], &["*"], &["*"]).allows(&access("patch", "deployments/scale", None)));
+    }
+
+    #[test]
+    fn an_account_is_named_as_the_api_server_names_it() {
+        let spec = GrantSpec { service_account: Some("ops/helm".to_owned()), ..GrantSpec::default() };
+        let grants = Grants::new(&manifest(vec![]), Some(&spec)).unwrap();
+        assert_eq!(grants.account.as_deref(), Some("system:serviceaccount:ops:helm"));
+        let bad = GrantSpec { service_account: Some("helm".to_owned()), ..GrantSpec::default() };
+        assert!(Grants::new(&manifest(vec![]), Some(&bad)).is_err());
+    }
+}

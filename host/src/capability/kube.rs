@@ -1,0 +1,168 @@
+//! `kube`: the cluster, as far as the plugin's grants reach. One file for reads, one for writes, one for the words of
+//! errors; here is what every call passes first.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::action::execute::Actor;
+use crate::capability::HookContext;
+use crate::cluster::path::Resource;
+use crate::controller::discovery::DiscoveryError;
+use crate::object::{Gvk, ObjectKey};
+use crate::plugin::bindings::kube::{self, Error};
+use crate::plugin::bindings::{ObjectRef, Status, WitGvk};
+use crate::plugin::instance::HookState;
+
+mod errors;
+mod read;
+mod write;
+
+/// How long a call waits for its plugin's share of the API server before it is told to come back.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+impl HookState {
+    /// Every call passes here: the budget of the hook call first.
+    fn admit(&mut self, bytes: usize) -> Result<(), Error> {
+        self.budget.take(bytes).map_err(|reason| Error::Exhausted(reason.to_owned()))
+    }
+
+    /// What crosses back is counted as well.
+    fn settle(&mut self, bytes: usize) -> Result<(), Error> {
+        self.budget.take_bytes(bytes).map_err(|reason| Error::Exhausted(reason.to_owned()))
+    }
+
+}
+
+impl HookContext {
+    /// Before a request leaves the host: the plugin's share of the API server.
+    async fn pace(&self) -> Result<(), Error> {
+        let share = self.throttle.acquire(Instant::now() + PATIENCE).await;
+        share.map_err(|late| Error::Throttled(u64::try_from(late.retry_after.as_millis()).unwrap_or(u64::MAX)))
+    }
+
+    /// The resource of a kind.
+    async fn resource(&self, gvk: &Gvk) -> Result<Arc<Resource>, Error> {
+        match self.cluster.discovery.resolve(gvk).await {
+            Ok(resource) => Ok(resource),
+            Err(DiscoveryError::Unknown(_)) => Err(Error::UnknownKind(wit_gvk(gvk))),
+            Err(error) => Err(Error::Unavailable(Status { code: 0, reason: String::new(), message: error.to_string() })),
+        }
+    }
+
+    /// The resource and key of an object named by the guest; scope and namespace must fit.
+    async fn target(&self, object: &ObjectRef) -> Result<(Arc<Resource>, ObjectKey), Error> {
+        let gvk = host_gvk(&object.kind);
+        let resource = self.resource(&gvk).await?;
+        let namespace = object.namespace.as_deref().filter(|ns| !ns.is_empty());
+        if resource.namespaced != namespace.is_some() {
+            let message = if resource.namespaced {
+                format!("{gvk} lives in a namespace, and the reference to {:?} names none", object.name)
+            } else {
+                format!("{gvk} is cluster-scoped, and the reference to {:?} names a namespace", object.name)
+            };
+            return Err(errors::invalid(message));
+        }
+        if object.name.is_empty() {
+            return Err(errors::invalid(format!("a reference to a {gvk} needs a name")));
+        }
+        Ok((resource, ObjectKey::new(Arc::new(gvk), namespace, &object.name)))
+    }
+
+    fn actor(&self) -> Actor<'_> {
+        Actor {
+            plugin: &self.plugin.name,
+            manager: &self.manager,
+            grants: &self.grants,
+            owner: &self.owner,
+        }
+    }
+}
+
+impl kube::Host for HookState {
+    async fn get(&mut self, object: ObjectRef, options: kube::ReadOptions) -> wasmtime::Result<Result<Option<String>, Error>> {
+        Ok(self.get_object(&object, &options).await)
+    }
+
+    async fn list(&mut self, query: kube::Query, options: kube::ReadOptions) -> wasmtime::Result<Result<kube::Page, Error>> {
+        Ok(self.list_objects(&query, &options).await)
+    }
+
+    async fn apply(
+        &mut self,
+        items: Vec<kube::ApplyItem>,
+        options: kube::ApplyOptions,
+    ) -> wasmtime::Result<Vec<Result<kube::Applied, Error>>> {
+        Ok(self.apply_all(items, options).await)
+    }
+
+    async fn create(&mut self, object: String, ownership: kube::Ownership) -> wasmtime::Result<Result<String, Error>> {
+        Ok(self.create_object(&object, ownership).await)
+    }
+
+    async fn replace(&mut self, object: String) -> wasmtime::Result<Result<String, Error>> {
+        Ok(self.replace_object(&object).await)
+    }
+
+    async fn patch(
+        &mut self,
+        object: ObjectRef,
+        format: kube::PatchFormat,
+        patch: String,
+        subresource: String,
+    ) -> wasmtime::Result<Result<String, Error>> {
+        Ok(self.patch_object(&object, format, patch, &subresource).await)
+    }
+
+    async fn delete(&mut self, object: ObjectRef, options: kube::DeleteOptions) -> wasmtime::Result<Result<bool, Error>> {
+        Ok(self.delete_object(&object, options).await)
+    }
+
+    async fn logs(
+        &mut self,
+        namespace: String,
+        pod: String,
+        container: Option<String>,
+        bytes: u32,
+    ) -> wasmtime::Result<Result<String, Error>> {
+        Ok(self.pod_logs(&namespace, &pod, container.as_deref(), bytes).await)
+    }
+
+    async fn allowed(
+        &mut self,
+        verb: String,
+        kind: WitGvk,
+        namespace: Option<String>,
+        name: Option<String>,
+    ) -> wasmtime::Result<Result<bool, Error>> {
+        Ok(self.may(&verb, &kind, namespace.as_deref(), name.as_deref()).await)
+    }
+
+    async fn served_kinds(&mut self) -> wasmtime::Result<Result<Vec<kube::ServedKind>, Error>> {
+        Ok(self.all_kinds().await)
+    }
+
+    async fn version(&mut self) -> wasmtime::Result<Result<kube::ServerVersion, Error>> {
+        Ok(self.server_version().await)
+    }
+}
+
+/// The guest's kind in the host's words.
+pub fn host_gvk(gvk: &WitGvk) -> Gvk {
+    Gvk::new(&gvk.group, &gvk.version, &gvk.kind)
+}
+
+/// The host's kind in the guest's words.
+pub fn wit_gvk(gvk: &Gvk) -> WitGvk {
+    WitGvk { group: gvk.group.clone(), version: gvk.version.clone(), kind: gvk.kind.clone() }
+}
+
+/// The host's object in the guest's words.
+pub fn wit_ref(key: &ObjectKey) -> ObjectRef {
+    ObjectRef {
+        kind: wit_gvk(&key.gvk),
+        namespace: key.namespace.as_deref().map(ToOwned::to_owned),
+        name: key.name.to_string(),
+    }
+}

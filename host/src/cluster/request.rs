@@ -1,0 +1,233 @@
+//! One request to the API server: account, deadline, size limit, and what its failure means.
+
+use std::time::Duration;
+
+use http::{Method, Request, StatusCode, header};
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use kube::client::Body;
+use serde_json::Value;
+
+use crate::telemetry::ClientMetrics;
+
+/// How long one request may take. Watches have their own client.
+pub const TIMEOUT: Duration = Duration::from_secs(30);
+/// A 429 with a wait up to this is waited out here; a longer one is the caller's.
+const SHORT_WAIT: Duration = Duration::from_secs(1);
+
+/// What a failed request means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// 403.
+    Forbidden,
+    /// 404.
+    NotFound,
+    /// 409 of an update or an apply.
+    Conflict,
+    /// 409 with reason `AlreadyExists`.
+    AlreadyExists,
+    /// 400, 405, 406, 413, 415, 422.
+    Invalid,
+    /// 429.
+    Throttled,
+    /// 401, 5xx, or no answer. A write may have happened.
+    Unavailable,
+    /// More bytes than the caller takes.
+    TooLarge,
+    /// Anything else.
+    Other,
+}
+
+/// A failed request, in the server's words.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct ApiError {
+    /// What it means.
+    pub kind: ErrorKind,
+    /// HTTP code, 0 without an answer.
+    pub code: u16,
+    /// The `Status`' reason.
+    pub reason: String,
+    /// The `Status`' message.
+    pub message: String,
+    /// The server asked to wait so long.
+    pub retry_after: Option<Duration>,
+}
+
+impl ApiError {
+    /// An error of the host's own making that stands for an invalid request.
+    pub fn invalid(message: impl Into<String>) -> Self {
+        Self { kind: ErrorKind::Invalid, code: 400, reason: "BadRequest".to_owned(), message: message.into(), retry_after: None }
+    }
+
+    fn no_answer(message: String) -> Self {
+        Self { kind: ErrorKind::Unavailable, code: 0, reason: String::new(), message, retry_after: None }
+    }
+}
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub struct Call<'a> {
+    /// HTTP method.
+    pub method: Method,
+    /// Path with query.
+    pub path: String,
+    /// Body with its content type.
+    pub body: Option<(&'static str, Vec<u8>)>,
+    /// User to impersonate; none: the host itself.
+    pub account: Option<&'a str>,
+    /// The largest answer taken.
+    pub max_bytes: usize,
+}
+
+impl<'a> Call<'a> {
+    /// A call without a body.
+    pub fn new(method: Method, path: String, account: Option<&'a str>) -> Self {
+        Self { method, path, body: None, account, max_bytes: 64 * 1024 * 1024 }
+    }
+
+    /// The same with a body.
+    #[must_use]
+    pub fn body(mut self, content_type: &'static str, body: Vec<u8>) -> Self {
+        self.body = Some((content_type, body));
+        self
+    }
+
+    fn request(&self) -> Result<Request<Body>, ApiError> {
+        let mut request = Request::builder().method(self.method.clone()).uri(&self.path).header(header::ACCEPT, "application/json");
+        if let Some(account) = self.account {
+            request = request.header("Impersonate-User", account);
+        }
+        let body = match &self.body {
+            Some((content_type, body)) => {
+                request = request.header(header::CONTENT_TYPE, *content_type);
+                Body::from(body.clone())
+            }
+            None => Body::empty(),
+        };
+        request.body(body).map_err(|error| ApiError::invalid(format!("cannot form the request: {error}")))
+    }
+}
+
+/// The API server's answer.
+#[derive(Clone, Debug)]
+pub struct Reply {
+    /// HTTP code, 2xx.
+    pub code: u16,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+/// Sends requests. Cheap to clone.
+#[derive(Clone)]
+pub struct Api {
+    client: kube::Client,
+    metrics: ClientMetrics,
+}
+
+impl std::fmt::Debug for Api {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Api").finish_non_exhaustive()
+    }
+}
+
+impl Api {
+    /// Requests through a client. The client should not retry by itself: a write that timed out may have happened, and
+    /// only the caller knows what that means.
+    pub fn new(client: kube::Client, metrics: ClientMetrics) -> Self {
+        Self { client, metrics }
+    }
+
+    /// Sends one request. A 429 with a wait up to a second is waited out and sent again, twice.
+    ///
+    /// # Errors
+    /// What the server said, or that it said nothing within [`TIMEOUT`].
+    pub async fn send(&self, call: Call<'_>) -> Result<Reply, ApiError> {
+        let mut again = 2_u8;
+        loop {
+            let result = match tokio::time::timeout(TIMEOUT, self.send_once(&call)).await {
+                Ok(result) => result,
+                Err(_) => Err(ApiError::no_answer(format!("the API server did not answer within {TIMEOUT:?}"))),
+            };
+            let code = result.as_ref().map_or_else(|error| error.code, |reply| reply.code);
+            self.metrics.count(call.method.as_str(), code);
+            match result {
+                Err(ApiError { kind: ErrorKind::Throttled, retry_after: Some(wait), .. }) if again > 0 && wait <= SHORT_WAIT => {
+                    again -= 1;
+                    tokio::time::sleep(wait).await;
+                }
+                other => return other,
+            }
+        }
+    }
+
+    /// The same, the answer read as JSON.
+    ///
+    /// # Errors
+    /// Also when the answer is not JSON.
+    pub async fn send_json(&self, call: Call<'_>) -> Result<(u16, Value), ApiError> {
+        let reply = self.send(call).await?;
+        let value = serde_json::from_slice(&reply.body)
+            .map_err(|error| ApiError::no_answer(format!("the API server's answer is not JSON: {error}")))?;
+        Ok((reply.code, value))
+    }
+
+    async fn send_once(&self, call: &Call<'_>) -> Result<Reply, ApiError> {
+        let sent = self.client.send(call.request()?).await;
+        let response = sent.map_err(|error| ApiError::no_answer(format!("no answer from the API server: {}", chain(&error))))?;
+        let (head, body) = response.into_parts();
+        let body = Limited::new(body, call.max_bytes).collect().await.map_err(|error| {
+            if error.is::<LengthLimitError>() {
+                let message = format!("the answer is larger than {} bytes", call.max_bytes);
+                ApiError { kind: ErrorKind::TooLarge, code: 0, reason: String::new(), message, retry_after: None }
+            } else {
+                ApiError::no_answer(format!("the API server's answer broke off: {error}"))
+            }
+        })?;
+        let body = body.to_bytes().to_vec();
+        if head.status.is_success() {
+            return Ok(Reply { code: head.status.as_u16(), body });
+        }
+        Err(failure(head.status, &head.headers, &body))
+    }
+}
+
+/// An error with its causes: hyper's outermost sentence alone says nothing.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text.push_str(": ");
+            text.push_str(&cause_text);
+        }
+        source = cause.source();
+    }
+    text
+}
+
+fn failure(code: StatusCode, headers: &http::HeaderMap, body: &[u8]) -> ApiError {
+    let status: Value = serde_json::from_slice(body).unwrap_or(Value::Null);
+    let field = |name: &str| status.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let (reason, mut message) = (field("reason"), field("message"));
+    if message.is_empty() {
+        message = String::from_utf8_lossy(body).chars().take(1024).collect();
+    }
+    if message.is_empty() {
+        message = code.to_string();
+    }
+    let kind = match code.as_u16() {
+        403 => ErrorKind::Forbidden,
+        404 => ErrorKind::NotFound,
+        409 if reason == "AlreadyExists" => ErrorKind::AlreadyExists,
+        409 => ErrorKind::Conflict,
+        400 | 405 | 406 | 413 | 415 | 422 => ErrorKind::Invalid,
+        429 => ErrorKind::Throttled,
+        401 | 500..=599 => ErrorKind::Unavailable,
+        _ => ErrorKind::Other,
+    };
+    let seconds = headers.get(header::RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
+    let details = status.pointer("/details/retryAfterSeconds").and_then(Value::as_u64);
+    let retry_after = seconds.or(details).map(Duration::from_secs);
+    ApiError { kind, code: code.as_u16(), reason, message, retry_after }
+}

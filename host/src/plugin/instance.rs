@@ -1,0 +1,192 @@
+//! One instance of a plugin: its store, what the host remembers for the call that runs in it, and its memory limit.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use wasmtime::component::ResourceTable;
+use wasmtime::{ResourceLimiter, Store, StoreContextMut, UpdateDeadline};
+use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
+
+use super::bindings::{Event, Plugin};
+use super::engine::{Engine, TICK};
+use super::limits::{Budget, Limits};
+use crate::capability::HookContext;
+
+/// What the engine keeps beside a guest: WASI without rights, the memory limit, and the call under way.
+pub struct HookState {
+    wasi: WasiCtx,
+    table: ResourceTable,
+    memory: MemoryLimit,
+    cpu: CpuLimit,
+    /// What is left for the call under way.
+    pub(crate) budget: Budget,
+    /// On whose behalf the call under way acts.
+    pub(crate) context: Arc<HookContext>,
+    /// Events published by the call under way.
+    pub(crate) events: Vec<Event>,
+}
+
+impl std::fmt::Debug for HookState {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("HookState").field("memory", &self.memory).finish_non_exhaustive()
+    }
+}
+
+impl WasiView for HookState {
+    fn ctx(&mut self) -> WasiCtxView<'_> {
+        WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
+    }
+}
+
+impl super::bindings::types::Host for HookState {}
+
+/// Which limit stopped a guest; read after a trap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exceeded {
+    /// Linear memory, in bytes asked for.
+    Memory(usize),
+    /// Processor time.
+    Cpu,
+}
+
+/// Traps when a guest asks for more linear memory than it may have.
+#[derive(Debug)]
+struct MemoryLimit {
+    bytes: usize,
+    used: usize,
+    exceeded: Option<usize>,
+}
+
+impl ResourceLimiter for MemoryLimit {
+    fn memory_growing(&mut self, _current: usize, desired: usize, _max: Option<usize>) -> wasmtime::Result<bool> {
+        if desired > self.bytes {
+            self.exceeded = Some(desired);
+            return Err(wasmtime::Error::msg(format!("asked for {desired} bytes of memory, may have {}", self.bytes)));
+        }
+        self.used = self.used.max(desired);
+        Ok(true)
+    }
+
+    fn table_growing(&mut self, _current: usize, desired: usize, _max: Option<usize>) -> wasmtime::Result<bool> {
+        Ok(desired <= 100_000)
+    }
+}
+
+/// Ticks of processor time that are left. The engine's callback only runs while guest code runs, so waiting in a
+/// host call costs at most the one tick that is noticed on the way back.
+#[derive(Clone, Debug)]
+struct CpuLimit(Arc<AtomicU64>);
+
+impl CpuLimit {
+    fn refill(&self, limits: &Limits) {
+        let ticks = limits.cpu.as_millis().div_ceil(TICK.as_millis().max(1));
+        self.0.store(u64::try_from(ticks).unwrap_or(u64::MAX).saturating_add(1), Ordering::Relaxed);
+    }
+
+    /// Takes one tick; false when none is left.
+    fn tick(&self) -> bool {
+        self.0.try_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == 0
+    }
+}
+
+/// A store with an instance in it, ready for one call at a time.
+pub struct Instance {
+    store: Store<HookState>,
+    plugin: Plugin,
+    calls: u64,
+}
+
+impl std::fmt::Debug for Instance {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Instance").field("calls", &self.calls).finish_non_exhaustive()
+    }
+}
+
+impl Instance {
+    /// A fresh instance of a prepared component.
+    ///
+    /// # Errors
+    /// When the guest's start code traps, or no slot is free.
+    pub async fn new(
+        engine: &Engine,
+        pre: &super::bindings::PluginPre<HookState>,
+        limits: &Limits,
+        context: Arc<HookContext>,
+    ) -> wasmtime::Result<Self> {
+        let mut store = Store::new(engine.wasmtime(), HookState::new(limits, context));
+        store.limiter(|state| &mut state.memory);
+        store.set_hostcall_fuel(usize::try_from(limits.answer_bytes.max(limits.host_bytes)).unwrap_or(usize::MAX));
+        store.epoch_deadline_callback(on_tick);
+        store.set_epoch_deadline(1);
+        let plugin = pre.instantiate_async(&mut store).await?;
+        Ok(Self { store, plugin, calls: 0 })
+    }
+
+    /// Makes the instance ready for the next call: full budget, new owner.
+    pub fn prepare(&mut self, limits: &Limits, context: Arc<HookContext>) {
+        let state = self.store.data_mut();
+        state.budget = Budget::new(limits);
+        state.context = context;
+        state.events = Vec::new();
+        state.memory.exceeded = None;
+        state.cpu.refill(limits);
+        self.store.set_epoch_deadline(1);
+        self.calls += 1;
+    }
+
+    /// The parts a call needs.
+    pub fn parts(&mut self) -> (&mut Store<HookState>, &Plugin) {
+        (&mut self.store, &self.plugin)
+    }
+
+    /// Which limit the guest ran into, if any.
+    pub fn exceeded(&self) -> Option<Exceeded> {
+        let state = self.store.data();
+        match state.memory.exceeded {
+            Some(bytes) => Some(Exceeded::Memory(bytes)),
+            None => state.cpu.is_empty().then_some(Exceeded::Cpu),
+        }
+    }
+
+    /// Calls it has served.
+    pub fn calls(&self) -> u64 {
+        self.calls
+    }
+
+    /// The largest linear memory it has had, in bytes. Linear memory never shrinks.
+    pub fn memory(&self) -> usize {
+        self.store.data().memory.used
+    }
+
+    /// Events the last call published, and how many log lines it lost.
+    pub fn take_events(&mut self) -> (Vec<Event>, u64) {
+        let state = self.store.data_mut();
+        (std::mem::take(&mut state.events), state.budget.dropped_lines)
+    }
+}
+
+impl HookState {
+    fn new(limits: &Limits, context: Arc<HookContext>) -> Self {
+        let cpu = CpuLimit(Arc::new(AtomicU64::new(0)));
+        cpu.refill(limits);
+        Self {
+            // No directory, no environment, no socket, no standard stream that leads anywhere.
+            wasi: WasiCtxBuilder::new().allow_tcp(false).allow_udp(false).build(),
+            table: ResourceTable::new(),
+            memory: MemoryLimit { bytes: limits.memory, used: 0, exceeded: None },
+            cpu,
+            budget: Budget::new(limits),
+            context,
+            events: Vec::new(),
+        }
+    }
+}
+
+/// Runs on every tick while guest code runs: counts processor time, and lets other tasks run.
+fn on_tick(store: StoreContextMut<'_, HookState>) -> wasmtime::Result<UpdateDeadline> {
+    if store.data().cpu.tick() { Ok(UpdateDeadline::Yield(1)) } else { Ok(UpdateDeadline::Interrupt) }
+}

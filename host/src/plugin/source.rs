@@ -1,0 +1,172 @@
+//! Plugins from a directory: every `*.wasm` in it, watched, compiled off the hot path and swapped when it is whole.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use notify::{RecursiveMode, Watcher as _};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use super::compiled::CompiledCache;
+use super::engine::Engine;
+use super::package::{Package, PackageError, digest};
+use super::registry::Registry;
+use super::revision::{Revision, RevisionError};
+use crate::capability::grants::GrantsFile;
+
+/// Quiet time after the last change of a directory before it is read: a build tool writes in several steps.
+const SETTLE: Duration = Duration::from_millis(50);
+/// How long a file may be missing before its plugin is retired: a build tool removes and writes again.
+const GRACE: Duration = Duration::from_secs(3);
+
+/// What a directory needs to become plugins.
+#[derive(Clone, Debug)]
+pub struct Loader {
+    /// The engine.
+    pub engine: Engine,
+    /// Compiled code.
+    pub cache: CompiledCache,
+    /// What the administrator granted.
+    pub grants: Arc<GrantsFile>,
+    /// Where revisions go to work.
+    pub registry: Arc<Registry>,
+}
+
+impl Loader {
+    /// One file: read, described, compiled, linked, put to work. What goes wrong is told to the registry.
+    pub async fn load(&self, path: &Path, bytes: Vec<u8>) {
+        let origin = path.display().to_string();
+        let package = match Package::read(bytes) {
+            Ok(package) => package,
+            Err(error) => return self.registry.refuse(&origin, None, &error.into()),
+        };
+        let name = package.manifest.name.clone();
+        if let Err(error) = self.prepare(package).await.and_then(|revision| self.registry.activate(revision, &origin)) {
+            self.registry.refuse(&origin, Some(&name), &error);
+        }
+    }
+
+    async fn prepare(&self, package: Package) -> Result<Revision, RevisionError> {
+        let loader = self.clone();
+        let prepare = move || {
+            let grant = loader.grants.plugins.get(&package.manifest.name);
+            Revision::prepare(&loader.engine, &loader.cache, &package, grant)
+        };
+        tokio::task::spawn_blocking(prepare).await.unwrap_or_else(|e| Err(RevisionError::Internal(e.to_string())))
+    }
+}
+
+/// A watched directory of plugin files.
+#[derive(Debug)]
+pub struct Directory {
+    path: PathBuf,
+    loader: Loader,
+    /// Digest of each file as it was last read, and since when it has been missing.
+    seen: HashMap<PathBuf, Seen>,
+}
+
+#[derive(Debug, Default)]
+struct Seen {
+    digest: String,
+    missing_since: Option<Instant>,
+}
+
+impl Directory {
+    /// A directory whose files will be loaded by `loader`.
+    pub fn new(path: &Path, loader: Loader) -> Self {
+        Self { path: path.to_owned(), loader, seen: HashMap::new() }
+    }
+
+    /// Loads what is new or changed, retires what is gone for longer than a moment.
+    ///
+    /// # Errors
+    /// When the directory itself cannot be read.
+    pub async fn scan(&mut self) -> std::io::Result<()> {
+        let mut present = Vec::new();
+        let mut entries = tokio::fs::read_dir(&self.path).await?;
+        while let Some(entry) = entries.next_entry().await? {
+            let path = entry.path();
+            if path.extension().is_some_and(|extension| extension == "wasm") {
+                present.push(path);
+            }
+        }
+        present.sort();
+        for path in &present {
+            self.look_at(path).await;
+        }
+        self.retire_missing(&present);
+        Ok(())
+    }
+
+    async fn look_at(&mut self, path: &Path) {
+        let seen = self.seen.entry(path.to_owned()).or_default();
+        seen.missing_since = None;
+        let origin = path.display().to_string();
+        let size = tokio::fs::metadata(path).await.map_or(0, |m| usize::try_from(m.len()).unwrap_or(usize::MAX));
+        if size > super::package::MAX_BYTES {
+            return self.loader.registry.refuse(&origin, None, &PackageError::TooLarge(size).into());
+        }
+        match tokio::fs::read(path).await {
+            Ok(bytes) => {
+                let now = digest(&bytes);
+                if seen.digest != now {
+                    seen.digest = now;
+                    self.loader.load(path, bytes).await;
+                }
+            }
+            Err(error) => self.loader.registry.refuse(&origin, None, &error.into()),
+        }
+    }
+
+    fn retire_missing(&mut self, present: &[PathBuf]) {
+        let now = Instant::now();
+        let registry = &self.loader.registry;
+        self.seen.retain(|path, seen| {
+            if present.contains(path) {
+                return true;
+            }
+            let gone = now.duration_since(*seen.missing_since.get_or_insert(now)) >= GRACE;
+            if gone {
+                registry.retire(&path.display().to_string());
+            }
+            !gone
+        });
+    }
+
+    /// Watches for ever: loads every change within a fraction of a second.
+    ///
+    /// # Errors
+    /// When the system cannot watch the directory.
+    pub async fn watch(mut self) -> notify::Result<()> {
+        let (changed, mut changes) = mpsc::channel::<()>(1);
+        // One waiting mark is enough: the scan looks at everything.
+        let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+            if event.map_or(true, |event| !event.kind.is_access()) {
+                let _ = changed.try_send(());
+            }
+        })?;
+        watcher.watch(&self.path, RecursiveMode::NonRecursive)?;
+        // What changed between the first scan and the watch.
+        let mut look_again = Some(Duration::ZERO);
+        loop {
+            match look_again {
+                Some(delay) => {
+                    let _ = tokio::time::timeout(delay, changes.recv()).await;
+                }
+                None => {
+                    if changes.recv().await.is_none() {
+                        return Ok(());
+                    }
+                }
+            }
+            while tokio::time::timeout(SETTLE, changes.recv()).await.is_ok_and(|mark| mark.is_some()) {}
+            if let Err(error) = self.scan().await {
+                tracing::warn!(directory = %self.path.display(), %error, "plugin directory cannot be read");
+            }
+            let waiting = self.seen.values().any(|seen| seen.missing_since.is_some());
+            look_again = waiting.then_some(GRACE);
+        }
+    }
+}

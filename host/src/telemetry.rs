@@ -1,0 +1,69 @@
+//! What the host says about itself: log lines, metrics.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::registry::Registry;
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::format::FmtSpan;
+
+/// The registry of everything under `/metrics`.
+pub type SharedRegistry = Arc<Mutex<Registry>>;
+
+/// Form of log lines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// Starts logging to standard error. `filter` is in `RUST_LOG`'s language.
+pub fn start_logging(format: LogFormat, filter: &str) {
+    let filter = EnvFilter::try_new(filter).unwrap_or_else(|_| EnvFilter::new("info"));
+    let base = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_span_events(FmtSpan::NONE);
+    // A second start (tests) keeps the first.
+    let _ = match format {
+        LogFormat::Text => base.with_target(false).try_init(),
+        LogFormat::Json => base.json().flatten_event(true).try_init(),
+    };
+}
+
+/// Registers metrics under a lock that nothing else holds for long.
+pub fn register(registry: &SharedRegistry, add: impl FnOnce(&mut Registry)) {
+    add(&mut registry.lock().unwrap_or_else(PoisonError::into_inner));
+}
+
+/// Labels of `rest_client_requests_total`, named as in controller-runtime.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RequestLabels {
+    method: String,
+    code: String,
+}
+
+/// Requests to the API server.
+#[derive(Clone, Debug, Default)]
+pub struct ClientMetrics {
+    requests: Family<RequestLabels, Counter>,
+}
+
+impl ClientMetrics {
+    /// Registers `rest_client_requests_total`.
+    pub fn register(registry: &SharedRegistry) -> Self {
+        let metrics = Self::default();
+        register(registry, |r| {
+            r.register("rest_client_requests", "Requests to the API server by method and code", metrics.requests.clone());
+        });
+        metrics
+    }
+
+    /// Counts one request; code 0 is `<error>`, as client-go writes it.
+    pub fn count(&self, method: &str, code: u16) {
+        let code = if code == 0 { "<error>".to_owned() } else { code.to_string() };
+        self.requests.get_or_create(&RequestLabels { method: method.to_owned(), code }).inc();
+    }
+}
