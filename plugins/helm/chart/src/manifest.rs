@@ -1,0 +1,154 @@
+//! Rendered files into manifests and hooks, in the order they are installed (Helm's `manifest.go` and
+//! `manifest_sorter.go` of `pkg/release/v1/util`).
+
+use crate::{
+    decode::{DecodeError, document},
+    go_path,
+    hook::{self, Hook},
+    order::KindOrder,
+    yaml,
+};
+use std::collections::BTreeMap;
+use thiserror::Error;
+
+/// A rendered file that is not a stream of Kubernetes objects.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ManifestError {
+    /// A document is not YAML.
+    #[error("YAML parse error on {path}: {error}")]
+    Yaml {
+        /// The template it comes from.
+        path: String,
+        /// What is wrong with it.
+        #[source]
+        error: helm_yaml::Error,
+    },
+    /// A document has a head of the wrong types.
+    #[error("YAML parse error on {path}: {error}")]
+    Decode {
+        /// The template it comes from.
+        path: String,
+        /// What is wrong with it.
+        #[source]
+        error: DecodeError,
+    },
+}
+
+/// What Helm reads of an object (`SimpleHead`).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Head {
+    /// `apiVersion`.
+    pub api_version: String,
+    /// `kind`.
+    pub kind: String,
+    /// `metadata.name`.
+    pub name: String,
+    /// `metadata.annotations`.
+    pub annotations: BTreeMap<String, String>,
+}
+
+/// A document of a rendered file that is not a hook.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Manifest {
+    /// Path of the template it comes from.
+    pub path: String,
+    /// The document without its separator; white space at its end is kept.
+    pub content: String,
+    /// What it says about itself.
+    pub head: Head,
+}
+
+/// The documents of a chart, split and sorted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Sorted {
+    /// Hooks by kind; weights count only when they run.
+    pub hooks: Vec<Hook>,
+    /// Everything else by kind.
+    pub manifests: Vec<Manifest>,
+}
+
+/// Splits a stream of documents at lines that start with `---` (`SplitManifests`). What follows the dashes on
+/// their line belongs to the next document; documents of white space are dropped.
+pub fn split_manifests(stream: &str) -> impl Iterator<Item = &str> {
+    let mut rest = Some(stream.trim_start());
+    let documents = std::iter::from_fn(move || {
+        let current = rest.take()?;
+        let Some(at) = separator(current) else { return Some(current) };
+        let (document, after) = current.split_at_checked(at)?;
+        rest = after.strip_prefix("---").map(|after| after.trim_start_matches([' ', '\t']));
+        Some(document)
+    });
+    documents.map(str::trim_start).filter(|document| !document.is_empty())
+}
+
+/// Where the next line that starts with `---` starts.
+fn separator(text: &str) -> Option<usize> {
+    if text.starts_with("---") { Some(0) } else { text.find("\n---").map(|at| at + 1) }
+}
+
+/// Splits and sorts rendered files (`SortManifests`). Partials (`_…`) and empty files are left out. Hooks with
+/// an event nobody knows are dropped and reported in `warnings`.
+///
+/// # Errors
+/// [`ManifestError`] for the first document, by path and position, that cannot be read.
+pub fn sort_manifests<'a>(
+    files: impl IntoIterator<Item = (&'a str, &'a str)>,
+    order: KindOrder,
+    warnings: &mut Vec<String>,
+) -> Result<Sorted, ManifestError> {
+    let mut files: Vec<_> = files.into_iter().collect();
+    files.sort_unstable_by_key(|(path, _)| *path);
+    let mut sorted = Sorted::default();
+    for (path, content) in files {
+        if go_path::base(path).starts_with('_') {
+            continue;
+        }
+        for document in split_manifests(content) {
+            sorted.add(path, document, warnings)?;
+        }
+    }
+    sorted.manifests.sort_by(|a, b| order.compare(&a.head.kind, &b.head.kind));
+    sorted.hooks.sort_by(|a, b| order.compare(&a.kind, &b.kind));
+    Ok(sorted)
+}
+
+impl Sorted {
+    fn add(&mut self, path: &str, content: &str, warnings: &mut Vec<String>) -> Result<(), ManifestError> {
+        let head = Head::read(path, content)?;
+        let (path, content) = (path.to_owned(), content.to_owned());
+        let Some(events) = head.annotations.get(hook::HOOK_ANNOTATION) else {
+            self.manifests.push(Manifest { path, content, head });
+            return Ok(());
+        };
+        match Hook::new(path, content, &head, events) {
+            Some(hook) => self.hooks.push(hook),
+            None => warnings.push(format!("skipping unknown hooks {events}")),
+        }
+        Ok(())
+    }
+}
+
+impl Head {
+    /// Reads the head of a document; a document without content has an empty one.
+    ///
+    /// # Errors
+    /// [`ManifestError`] when the document is not YAML or its head is of the wrong types.
+    pub fn read(path: &str, content: &str) -> Result<Self, ManifestError> {
+        let yaml = yaml::typed(content.as_bytes())
+            .map_err(|error| ManifestError::Yaml { path: path.to_owned(), error })?;
+        let read = || {
+            let fields = document(yaml, "util.SimpleHead")?;
+            let metadata = fields.pointer("metadata", "struct { Name string \"json:\\\"name\\\"\"; Annotations map[string]string \"json:\\\"annotations\\\"\" }", |metadata| {
+                Ok((metadata.string("name")?, metadata.string_map("annotations")?))
+            })?;
+            let (name, annotations) = metadata.unwrap_or_default();
+            let (api_version, kind) = (fields.string("apiVersion")?, fields.string("kind")?);
+            Ok(Self { api_version, kind, name, annotations })
+        };
+        read().map_err(|error| ManifestError::Decode { path: path.to_owned(), error })
+    }
+}
+
+#[cfg(test)]
+mod tests;

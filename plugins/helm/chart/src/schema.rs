@@ -1,0 +1,128 @@
+//! `values.schema.json`: values checked per chart, with the texts of the library Helm uses
+//! (santhosh-tekuri/jsonschema v6).
+//!
+//! Where Go goes through properties in random order we go by their names. Schemas at other addresses are not
+//! loaded; `urn:` references allow everything, as in Helm.
+
+mod number;
+mod text;
+
+use crate::{chart::Chart, values::is_table};
+use boon::{Compiler, SchemaIndex, Schemas, UrlLoader};
+use helm_template::{Map, Value};
+use std::{collections::HashMap, error::Error, fmt::Write as _, rc::Rc};
+use thiserror::Error as ThisError;
+
+const LOCATION: &str = "file:///values.schema.json";
+
+/// Values that break a schema, or a schema that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, ThisError)]
+#[error("values don't meet the specifications of the schema(s) in the following chart(s):\n{0}")]
+pub struct SchemaError(pub String);
+
+/// Compiled schemas, kept by the bytes they are compiled from.
+#[derive(Default)]
+pub struct SchemaCache {
+    compiled: HashMap<Rc<[u8]>, Rc<Result<Compiled, String>>>,
+}
+
+impl std::fmt::Debug for SchemaCache {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "SchemaCache({} schemas)", self.compiled.len())
+    }
+}
+
+struct Compiled {
+    schemas: Schemas,
+    index: SchemaIndex,
+}
+
+impl SchemaCache {
+    /// Checks coalesced values against the schemas of a chart and its dependencies (`ValidateAgainstSchema`).
+    ///
+    /// # Errors
+    /// [`SchemaError`] with everything that is wrong, chart by chart.
+    pub fn validate(&mut self, chart: &Chart, values: &Map) -> Result<(), SchemaError> {
+        let mut report = String::new();
+        self.check(chart, values, &mut report);
+        if report.is_empty() { Ok(()) } else { Err(SchemaError(report)) }
+    }
+
+    fn check(&mut self, chart: &Chart, values: &Map, report: &mut String) {
+        if let Some(schema) = &chart.schema
+            && let Err(error) = self.check_one(schema, values)
+        {
+            let _ = write!(report, "{}:\n{error}", chart.name());
+        }
+        for dependency in &chart.dependencies {
+            match values.get(dependency.name()) {
+                None | Some(Value::Nil) => {}
+                Some(Value::Map(values)) => self.check(dependency, &values, report),
+                Some(other) => {
+                    debug_assert!(!is_table(&other), "tables are matched above");
+                    let (name, found) = (dependency.name(), other.type_name());
+                    let _ = writeln!(report, "{name}:\ninvalid type for values: expected object (map), got {found}");
+                }
+            }
+        }
+    }
+
+    fn check_one(&mut self, schema: &Rc<[u8]>, values: &Map) -> Result<(), String> {
+        let compiled = self.compiled.entry(Rc::clone(schema)).or_insert_with(|| Rc::new(compile(schema)));
+        let compiled = compiled.as_ref().as_ref().map_err(Clone::clone)?;
+        let instance = to_json(&Value::Map(values.clone()));
+        compiled.schemas.validate(&instance, compiled.index).map_err(|error| text::report(&error))
+    }
+}
+
+fn compile(schema: &[u8]) -> Result<Compiled, String> {
+    let document = serde_json::from_slice(schema).map_err(|error| error.to_string())?;
+    let mut compiler = Compiler::new();
+    compiler.use_url_loader(Box::new(Offline));
+    compiler.add_resource(LOCATION, document).map_err(|error| error.to_string())?;
+    let mut schemas = Schemas::new();
+    let index = compiler.compile(LOCATION, &mut schemas).map_err(|error| error.to_string())?;
+    Ok(Compiled { schemas, index })
+}
+
+/// Refuses to load anything: a chart is rendered from what it contains.
+struct Offline;
+
+impl UrlLoader for Offline {
+    fn load(&self, url: &str) -> Result<serde_json::Value, Box<dyn Error>> {
+        if url.starts_with("urn:") {
+            return Ok(serde_json::Value::Bool(true));
+        }
+        Err(format!("{url}: schemas are only loaded from the chart itself").into())
+    }
+}
+
+/// Values as JSON. Whole numbers become integers, which is how the schema library sees them too.
+fn to_json(value: &Value) -> serde_json::Value {
+    use serde_json::Value as Json;
+    match value {
+        Value::Nil => Json::Null,
+        Value::Bool(truth) => Json::Bool(*truth),
+        Value::Int(number, _) => (*number).into(),
+        Value::Uint(number, _) => (*number).into(),
+        Value::Float(number, _) => number_to_json(*number),
+        Value::List(list) => Json::Array(list.iter().map(to_json).collect()),
+        Value::Map(map) => {
+            let entries = map.snapshot();
+            Json::Object(entries.iter().map(|(key, value)| (key.to_string(), to_json(value))).collect())
+        }
+        other => Json::String(String::from_utf8_lossy(other.as_bytes().unwrap_or_default()).into_owned()),
+    }
+}
+
+fn number_to_json(number: f64) -> serde_json::Value {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    if number.fract() == 0.0 && number.abs() <= EXACT {
+        #[expect(clippy::cast_possible_truncation, reason = "whole and within the exact range")]
+        return (number as i64).into();
+    }
+    number.into()
+}
+
+#[cfg(test)]
+mod tests;

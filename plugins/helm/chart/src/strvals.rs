@@ -1,0 +1,409 @@
+//! The `--set` family: `a.b[0].c=value` lines merged into values (Helm's `pkg/strvals`).
+//!
+//! A line is a list of `path=value` separated by commas, but for [`Style::Literal`], where everything after
+//! the first `=` is the value. `\` takes the next character literally, `{a,b}` is a list. Whatever was set
+//! before an error is found stays set.
+
+use crate::json;
+use helm_template::{List, Map, Value, fmt::quote};
+use thiserror::Error;
+
+/// The highest list index that may be set.
+pub const MAX_INDEX: usize = 65_536;
+
+/// How deep a path may be nested by dots.
+pub const MAX_NESTED_NAMES: usize = 30;
+
+/// How deep lists may be nested by `[0][0]`. Helm has no such limit.
+pub const MAX_NESTED_LISTS: usize = 500;
+
+/// Why a line is refused. Texts are Helm's.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum StrvalsError {
+    /// The line ends within a key.
+    #[error("key {0} has no value")]
+    NoValue(String),
+    /// A comma where a value should be.
+    #[error("key {0} has no value (cannot end with ,)")]
+    EndsWithComma(String),
+    /// A dot with no key after it.
+    #[error("key map {0} has no value")]
+    EmptyMap(String),
+    /// More dots than [`MAX_NESTED_NAMES`].
+    #[error("value name nested level is greater than maximum supported nested level of {MAX_NESTED_NAMES}")]
+    TooDeep,
+    /// More brackets in a row than [`MAX_NESTED_LISTS`].
+    #[error("lists are nested deeper than {MAX_NESTED_LISTS}")]
+    ListsTooDeep,
+    /// What stands in brackets is not a number.
+    #[error("error parsing index: strconv.Atoi: parsing {0}: {1}")]
+    Index(String, &'static str),
+    /// A negative list index.
+    #[error("negative {0} index not allowed")]
+    NegativeIndex(i64),
+    /// A list index beyond [`MAX_INDEX`].
+    #[error("index of {0} is greater than maximum supported index of {MAX_INDEX}")]
+    IndexTooLarge(usize),
+    /// Something between `]` and `=`, `.` or `[`.
+    #[error("unexpected data at end of array index: {0}")]
+    AfterIndex(String),
+    /// A path goes through a value of another type.
+    #[error("unable to parse key: interface conversion: interface {{}} is {found}, not {wanted}")]
+    WrongType {
+        /// Go's type of the value that is there.
+        found: String,
+        /// Go's type that the path asks for.
+        wanted: &'static str,
+    },
+    /// A list without its closing brace.
+    #[error("list must terminate with '}}'")]
+    UnclosedList,
+    /// The value is not JSON.
+    #[error("{0}")]
+    Json(String),
+    /// A file for `--set-file` cannot be read.
+    #[error("{0}")]
+    File(String),
+}
+
+/// How values are read.
+pub enum Style<'a> {
+    /// `--set`: `true`, `false`, `null` and whole numbers get their type.
+    Typed,
+    /// `--set-string`, and operator-sdk's `overrideValues`: every value is a string.
+    String,
+    /// `--set-json`: values are JSON, an empty one is null.
+    Json,
+    /// `--set-file`: values name files whose content is set; the function reads one.
+    File(&'a mut dyn FnMut(&str) -> Result<Vec<u8>, String>),
+    /// `--set-literal`: the rest of the line is one string, backslashes and commas included.
+    Literal,
+}
+
+impl std::fmt::Debug for Style<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Typed => "Typed",
+            Self::String => "String",
+            Self::Json => "Json",
+            Self::File(_) => "File",
+            Self::Literal => "Literal",
+        })
+    }
+}
+
+/// Sets what `line` says in `values`; what it does not name stays.
+///
+/// # Errors
+/// [`StrvalsError`] as Helm's parser.
+pub fn parse_into(line: &str, style: Style<'_>, values: &Map) -> Result<(), StrvalsError> {
+    let mut parser = Parser { rest: line, style };
+    loop {
+        match parser.key(values, 0) {
+            Ok(()) => {}
+            Err(Stop::End) => return Ok(()),
+            Err(Stop::Error(error)) => return Err(error),
+        }
+    }
+}
+
+/// `--set`: [`parse_into`] with [`Style::Typed`] (`strvals.ParseInto`).
+///
+/// # Errors
+/// [`StrvalsError`] as Helm's parser.
+pub fn parse_into_typed(line: &str, values: &Map) -> Result<(), StrvalsError> {
+    parse_into(line, Style::Typed, values)
+}
+
+/// `--set-string`, operator-sdk's `overrideValues`: [`parse_into`] with [`Style::String`]
+/// (`strvals.ParseIntoString`).
+///
+/// # Errors
+/// [`StrvalsError`] as Helm's parser.
+pub fn parse_into_string(line: &str, values: &Map) -> Result<(), StrvalsError> {
+    parse_into(line, Style::String, values)
+}
+
+/// Why parsing ends: Go's parser uses `io.EOF` as an error that means success at the top.
+enum Stop {
+    End,
+    Error(StrvalsError),
+}
+
+impl From<StrvalsError> for Stop {
+    fn from(error: StrvalsError) -> Self {
+        Self::Error(error)
+    }
+}
+
+struct Parser<'a, 's> {
+    rest: &'a str,
+    style: Style<'s>,
+}
+
+impl Parser<'_, '_> {
+    fn next(&mut self) -> Option<char> {
+        let mut chars = self.rest.chars();
+        let c = chars.next();
+        self.rest = chars.as_str();
+        c
+    }
+
+    fn skip_if(&mut self, wanted: char) -> bool {
+        let stripped = self.rest.strip_prefix(wanted);
+        self.rest = stripped.unwrap_or(self.rest);
+        stripped.is_some()
+    }
+
+    /// Text up to one of `stops`, which is consumed and returned; `None` at the end of the line.
+    fn until(&mut self, stops: &[char]) -> (String, Option<char>) {
+        let escapes = !matches!(self.style, Style::Literal);
+        let mut text = String::new();
+        while let Some(c) = self.next() {
+            if stops.contains(&c) {
+                return (text, Some(c));
+            }
+            if c == '\\' && escapes {
+                match self.next() {
+                    Some(escaped) => text.push(escaped),
+                    None => return (text, None),
+                }
+            } else {
+                text.push(c);
+            }
+        }
+        (text, None)
+    }
+
+    /// One `path=value`, with `values` as the table the path starts in.
+    fn key(&mut self, values: &Map, depth: usize) -> Result<(), Stop> {
+        let stops: &[char] =
+            if matches!(self.style, Style::Literal) { &['=', '[', '.'] } else { &['=', '[', ',', '.'] };
+        let (key, stop) = self.until(stops);
+        match stop {
+            None if key.is_empty() => Err(Stop::End),
+            None => Err(StrvalsError::NoValue(quote(key.as_bytes())).into()),
+            Some('[') => self.indexed(values, &key, depth),
+            Some('.') => self.nested(values, &key, depth + 1),
+            Some(',') => {
+                set(values, &key, Value::empty_string());
+                Err(StrvalsError::EndsWithComma(quote(key.as_bytes())).into())
+            }
+            Some(_) => {
+                let (value, end) = self.value()?;
+                set(values, &key, value);
+                if end { Err(Stop::End) } else { Ok(()) }
+            }
+        }
+    }
+
+    fn nested(&mut self, values: &Map, key: &str, depth: usize) -> Result<(), Stop> {
+        if depth > MAX_NESTED_NAMES {
+            return Err(StrvalsError::TooDeep.into());
+        }
+        let inner = match values.get(key) {
+            None => Map::new(),
+            Some(Value::Map(map)) => map,
+            Some(other) => return Err(wrong_type(&other, "map[string]interface {}")),
+        };
+        let result = self.key(&inner, depth);
+        if inner.is_empty() {
+            result?;
+            return Err(StrvalsError::EmptyMap(quote(key.as_bytes())).into());
+        }
+        set(values, key, Value::Map(inner));
+        result
+    }
+
+    fn indexed(&mut self, values: &Map, key: &str, depth: usize) -> Result<(), Stop> {
+        let index = self.index()?;
+        let mut list = match values.get(key) {
+            None => Vec::new(),
+            Some(value) => into_items(&value)?,
+        };
+        let result = self.list_item(&mut list, index, depth, 0);
+        set(values, key, Value::List(List::new(list)));
+        result
+    }
+
+    fn index(&mut self) -> Result<i64, Stop> {
+        let (text, stop) = self.until(&[']']);
+        if stop.is_none() {
+            return Err(Stop::End);
+        }
+        text.parse().map_err(|error: std::num::ParseIntError| {
+            let reason = match error.kind() {
+                std::num::IntErrorKind::PosOverflow | std::num::IntErrorKind::NegOverflow => {
+                    "value out of range"
+                }
+                _ => "invalid syntax",
+            };
+            StrvalsError::Index(quote(text.as_bytes()), reason).into()
+        })
+    }
+
+    /// What follows `]`: a value, another index or a nested name, for element `index` of `list`.
+    fn list_item(
+        &mut self,
+        list: &mut Vec<Value>,
+        index: i64,
+        depth: usize,
+        lists: usize,
+    ) -> Result<(), Stop> {
+        if lists > MAX_NESTED_LISTS {
+            return Err(StrvalsError::ListsTooDeep.into());
+        }
+        let index = usize::try_from(index).map_err(|_| StrvalsError::NegativeIndex(index))?;
+        let (text, stop) = self.until(&['[', '.', '=']);
+        if !text.is_empty() {
+            return Err(StrvalsError::AfterIndex(quote_runes(&text)).into());
+        }
+        match stop {
+            None => Err(Stop::End),
+            Some('[') => {
+                let inner_index = self.index()?;
+                let mut inner = match list.get(index) {
+                    None | Some(Value::Nil) => Vec::new(),
+                    Some(value) => into_items(value)?,
+                };
+                self.list_item(&mut inner, inner_index, depth, lists + 1)?;
+                set_index(list, index, Value::List(List::new(inner)))
+            }
+            Some('.') => {
+                let inner = match list.get_mut(index) {
+                    Some(Value::Map(map)) => map.clone(),
+                    Some(other) => {
+                        let map = Map::new();
+                        *other = Value::Map(map.clone());
+                        map
+                    }
+                    None => Map::new(),
+                };
+                self.key(&inner, depth)?;
+                set_index(list, index, Value::Map(inner))
+            }
+            Some(_) => {
+                let (value, _) = self.value()?;
+                set_index(list, index, value)
+            }
+        }
+    }
+
+    /// The value after `=`, its comma consumed. The flag says that the line ended before any value.
+    fn value(&mut self) -> Result<(Value, bool), Stop> {
+        if matches!(self.style, Style::Json) {
+            return Ok((self.json_value()?, false));
+        }
+        if matches!(self.style, Style::Literal) {
+            let text = std::mem::take(&mut self.rest);
+            return Ok((text.into(), false));
+        }
+        if self.rest.is_empty() {
+            return Ok((Value::empty_string(), true));
+        }
+        if self.skip_if('{') {
+            return Ok((self.list()?, false));
+        }
+        let (text, _) = self.until(&[',']);
+        Ok((self.scalar(text)?, false))
+    }
+
+    fn list(&mut self) -> Result<Value, Stop> {
+        let mut items = Vec::new();
+        loop {
+            let (text, stop) = self.until(&[',', '}']);
+            if stop.is_none() {
+                return Err(StrvalsError::UnclosedList.into());
+            }
+            items.push(self.scalar(text)?);
+            if stop == Some('}') {
+                self.skip_if(',');
+                return Ok(Value::List(List::new(items)));
+            }
+        }
+    }
+
+    fn scalar(&mut self, text: String) -> Result<Value, StrvalsError> {
+        match &mut self.style {
+            Style::File(read) => {
+                read(&text).map(|data| Value::String(data.into())).map_err(StrvalsError::File)
+            }
+            Style::Typed => Ok(typed(text)),
+            _ => Ok(text.into()),
+        }
+    }
+
+    fn json_value(&mut self) -> Result<Value, StrvalsError> {
+        if self.skip_empty() {
+            return Ok(Value::Nil);
+        }
+        let (value, length) = json::decode_first(self.rest).map_err(StrvalsError::Json)?;
+        self.rest = self.rest.get(length..).unwrap_or("");
+        self.skip_empty();
+        Ok(value)
+    }
+
+    /// Skips blanks and one comma; true when there was nothing else before the comma or the end.
+    fn skip_empty(&mut self) -> bool {
+        self.rest = self.rest.trim_start();
+        self.rest.is_empty() || self.skip_if(',')
+    }
+}
+
+/// Sets a key; an empty one is left out, as Helm does.
+fn set(values: &Map, key: &str, value: Value) {
+    if !key.is_empty() {
+        values.insert(key, value);
+    }
+}
+
+fn set_index(list: &mut Vec<Value>, index: usize, value: Value) -> Result<(), Stop> {
+    if index > MAX_INDEX {
+        return Err(StrvalsError::IndexTooLarge(index).into());
+    }
+    if list.len() <= index {
+        list.resize(index + 1, Value::Nil);
+    }
+    if let Some(slot) = list.get_mut(index) {
+        *slot = value;
+    }
+    Ok(())
+}
+
+fn into_items(value: &Value) -> Result<Vec<Value>, Stop> {
+    value.as_list().map(|list| list.as_slice().to_vec()).ok_or_else(|| wrong_type(value, "[]interface {}"))
+}
+
+fn wrong_type(value: &Value, wanted: &'static str) -> Stop {
+    let found = if matches!(value, Value::Nil) { "nil".to_owned() } else { value.type_name() };
+    StrvalsError::WrongType { found, wanted }.into()
+}
+
+/// Go prints a `[]rune` with `%q` as a list of quoted characters.
+fn quote_runes(text: &str) -> String {
+    let runes: Vec<_> = text.chars().map(|c| format!("{c:?}")).collect();
+    format!("[{}]", runes.join(" "))
+}
+
+fn typed(text: String) -> Value {
+    if text.eq_ignore_ascii_case("true") {
+        return true.into();
+    }
+    if text.eq_ignore_ascii_case("false") {
+        return false.into();
+    }
+    if text.eq_ignore_ascii_case("null") {
+        return Value::Nil;
+    }
+    // A leading zero keeps its string: it is more often a telephone number or a file mode than a number.
+    if text == "0" || !text.starts_with('0') {
+        if let Ok(number) = text.parse::<i64>() {
+            return number.into();
+        }
+    }
+    text.into()
+}
+
+#[cfg(test)]
+mod tests;
