@@ -107,6 +107,13 @@ pub fn append_printf(out: &mut Vec<u8>, format: &[u8], args: &[Value]) -> Result
     finish(&printer)
 }
 
+/// `%#U`: the code point, and the character where it is printable.
+pub(crate) fn unicode_name(rune: char) -> String {
+    let mut out = Vec::new();
+    spec::Spec { sharp: true, ..spec::Spec::default() }.unicode(&mut out, rune.into());
+    String::from_utf8_lossy(&out).into_owned()
+}
+
 fn finish(printer: &Printer<'_>) -> Result<(), TooDeep> {
     if printer.too_deep { Err(TooDeep) } else { Ok(()) }
 }

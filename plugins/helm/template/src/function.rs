@@ -1,5 +1,6 @@
 //! Functions that templates call, with the Go signatures their arguments are checked against.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::rc::Rc;
 
@@ -43,6 +44,11 @@ impl Signature {
     pub const fn fallible(mut self) -> Self {
         self.fallible = true;
         self
+    }
+
+    /// How many fixed parameters there are, and whether more may follow.
+    pub(crate) fn arity(&self) -> (usize, bool) {
+        (self.params.len(), self.variadic.is_some())
     }
 
     /// The type of the argument at an index; `None` beyond the last.
@@ -119,6 +125,57 @@ impl Function {
 impl fmt::Debug for Function {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.name, self.signature)
+    }
+}
+
+/// The functions of a template set, by name. They come before builtins of the same name.
+#[derive(Debug, Clone, Default)]
+pub struct Functions(HashMap<Str, Rc<Function>>);
+
+impl Functions {
+    /// No functions but the builtins.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a function, in place of one of the same name.
+    pub fn insert(&mut self, function: Function) {
+        self.0.insert(function.name.clone(), Rc::new(function));
+    }
+
+    /// Removes a function.
+    pub fn remove(&mut self, name: &str) {
+        self.0.remove(name.as_bytes());
+    }
+
+    /// The function of that name.
+    pub fn get(&self, name: impl AsRef<[u8]>) -> Option<&Rc<Function>> {
+        self.0.get(name.as_ref())
+    }
+
+    /// The names, in no particular order.
+    pub fn names(&self) -> impl Iterator<Item = &Str> {
+        self.0.keys()
+    }
+
+    pub(crate) fn contains(&self, name: impl AsRef<[u8]>) -> bool {
+        self.0.contains_key(name.as_ref())
+    }
+}
+
+impl FromIterator<Function> for Functions {
+    fn from_iter<I: IntoIterator<Item = Function>>(functions: I) -> Self {
+        let mut all = Self::new();
+        all.extend(functions);
+        all
+    }
+}
+
+impl Extend<Function> for Functions {
+    fn extend<I: IntoIterator<Item = Function>>(&mut self, functions: I) {
+        for function in functions {
+            self.insert(function);
+        }
     }
 }
 

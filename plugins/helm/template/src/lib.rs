@@ -2,18 +2,23 @@
 //!
 //! [`Value`] is what templates work on, [`Function`] what they call.
 
+mod builtin;
+mod code;
+mod constant;
 mod context;
 mod error;
 pub mod fmt;
 mod function;
 mod limits;
+mod parse;
 mod runes;
+pub mod strconv;
 mod unicode_tables;
 mod value;
 
 pub use crate::context::Context;
 pub use crate::error::{CallError, ExecCause, ExecError, LimitExceeded, Location, ParseError, TooDeep};
-pub use crate::function::{Function, Render, Signature};
+pub use crate::function::{Function, Functions, Render, Signature};
 pub use crate::limits::Limits;
 pub use crate::value::{
     FloatType, IntType, Kind, List, MAX_DEPTH, Map, Method, MethodBody, NamedType, Object, ObjectRef, Str,

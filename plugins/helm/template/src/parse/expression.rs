@@ -1,0 +1,220 @@
+//! Expressions: pipelines, commands, operands.
+
+use super::lex::TokenKind;
+use super::node::{NodeId, NodeKind};
+use super::number::Number;
+use super::{Parser, Result};
+use crate::builtin::Builtin;
+use crate::fmt::quote;
+use crate::value::Str;
+
+/// How deep parentheses may be nested. Go allows 10,000, on WebAssembly 1,000; a level takes about
+/// 1 KiB of native stack here.
+const MAX_PARENS: usize = 250;
+
+/// How many variables may be declared in one template.
+const MAX_VARS: usize = 60_000;
+
+impl<'s> Parser<'s> {
+    /// Variables and `:=` or `=`, then commands separated by `|`, up to a token.
+    pub(super) fn pipeline(&mut self, context: &str, end: TokenKind) -> Result<NodeId> {
+        let pos = self.peek_non_space().start;
+        let (declared, assigns) = self.declarations(context)?;
+        let mut commands = Vec::new();
+        loop {
+            let token = self.next_non_space();
+            match token.kind {
+                kind if kind == end => break,
+                TokenKind::Bool
+                | TokenKind::CharConstant
+                | TokenKind::Complex
+                | TokenKind::Dot
+                | TokenKind::Field
+                | TokenKind::Identifier
+                | TokenKind::Number
+                | TokenKind::Nil
+                | TokenKind::RawString
+                | TokenKind::String
+                | TokenKind::Variable
+                | TokenKind::LeftParen => {
+                    self.backup();
+                    commands.push(self.command()?);
+                }
+                _ => return Err(self.unexpected(token, context)),
+            }
+        }
+        self.check_pipeline(&commands, context)?;
+        Ok(self.nodes.add(pos, NodeKind::Pipe { declared, assigns, commands }))
+    }
+
+    /// The variables a pipeline sets, and whether it assigns rather than declares them.
+    fn declarations(&mut self, context: &str) -> Result<(Vec<NodeId>, bool)> {
+        let mut declared = Vec::new();
+        loop {
+            let variable = self.peek_non_space();
+            if variable.kind != TokenKind::Variable {
+                return Ok((declared, false));
+            }
+            self.next();
+            let after = self.peek();
+            let next = self.peek_non_space();
+            let comma = next.kind == TokenKind::Char && self.lexer.text(next) == b",";
+            if !comma && !matches!(next.kind, TokenKind::Assign | TokenKind::Declare) {
+                if after.kind == TokenKind::Space {
+                    self.backup3(variable, after);
+                } else {
+                    self.backup2(variable);
+                }
+                return Ok((declared, false));
+            }
+            self.next_non_space();
+            let name = self.intern(self.lexer.text(variable));
+            declared.push(self.nodes.add(variable.start, NodeKind::Variable(vec![name.clone()])));
+            self.tree.vars.push(name);
+            if self.tree.vars.len() > MAX_VARS {
+                return Err(self.error("too many variables"));
+            }
+            if !comma {
+                return Ok((declared, next.kind == TokenKind::Assign));
+            }
+            if context != "range" || declared.len() >= 2 {
+                return Err(self.error(format!("too many declarations in {context}")));
+            }
+            match self.peek_non_space().kind {
+                TokenKind::Variable | TokenKind::RightDelim | TokenKind::RightParen => {}
+                _ => return Err(self.error("range can only initialize variables")),
+            }
+        }
+    }
+
+    /// Refuses pipelines without commands, and constants that something is piped into.
+    fn check_pipeline(&self, commands: &[NodeId], context: &str) -> Result<()> {
+        if commands.is_empty() {
+            return Err(self.error(format!("missing value for {context}")));
+        }
+        for (index, command) in commands.iter().enumerate().skip(1) {
+            let NodeKind::Command(words) = self.nodes.kind(*command) else { continue };
+            let first = words.first().map(|word| self.nodes.kind(*word));
+            if first.is_some_and(is_literal_or_dot) {
+                let stage = index + 1;
+                return Err(self.error(format!("non executable command in pipeline stage {stage}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Operands separated by spaces.
+    fn command(&mut self) -> Result<NodeId> {
+        let pos = self.peek_non_space().start;
+        let mut words = Vec::new();
+        loop {
+            self.peek_non_space();
+            words.extend(self.operand()?);
+            let token = self.next();
+            match token.kind {
+                TokenKind::Space => continue,
+                TokenKind::RightDelim | TokenKind::RightParen => self.backup(),
+                TokenKind::Pipe => {}
+                _ => return Err(self.unexpected(token, "operand")),
+            }
+            break;
+        }
+        if words.is_empty() {
+            return Err(self.error("empty command"));
+        }
+        Ok(self.nodes.add(pos, NodeKind::Command(words)))
+    }
+
+    /// A term and the fields that follow it.
+    fn operand(&mut self) -> Result<Option<NodeId>> {
+        let Some(node) = self.term()? else { return Ok(None) };
+        let first = self.peek();
+        if first.kind != TokenKind::Field {
+            return Ok(Some(node));
+        }
+        let mut fields: Vec<Str> = Vec::new();
+        while self.peek().kind == TokenKind::Field {
+            let token = self.next();
+            fields.push(self.field_name(self.lexer.text(token)));
+        }
+        let kind = match self.nodes.kind(node) {
+            NodeKind::Field(names) => NodeKind::Field(join(names, fields)),
+            NodeKind::Variable(names) => NodeKind::Variable(join(names, fields)),
+            kind if is_literal_or_dot(kind) => {
+                let text = quote(self.nodes.text(node).as_bytes());
+                return Err(self.error(format!("unexpected . after term {text}")));
+            }
+            _ => NodeKind::Chain(node, fields),
+        };
+        Ok(Some(self.nodes.add(first.start, kind)))
+    }
+
+    /// A field's name without its dot.
+    fn field_name(&mut self, text: &'s [u8]) -> Str {
+        self.intern(text.get(1..).unwrap_or_default())
+    }
+
+    /// A constant, a name or an expression in parentheses; `None`, and nothing read, when what
+    /// comes next is no term.
+    fn term(&mut self) -> Result<Option<NodeId>> {
+        let token = self.next_non_space();
+        let text = self.lexer.text(token);
+        let kind = match token.kind {
+            TokenKind::Identifier => {
+                if !self.functions.contains(text) && Builtin::find(text).is_none() {
+                    return Err(self.error(format!("function {} not defined", quote(text))));
+                }
+                NodeKind::Identifier(self.intern(text))
+            }
+            TokenKind::Dot => NodeKind::Dot,
+            TokenKind::Nil => NodeKind::Nil,
+            TokenKind::Variable => {
+                let name = self.intern(text);
+                if !self.tree.vars.contains(&name) {
+                    return Err(self.error(format!("undefined variable {}", quote(text))));
+                }
+                NodeKind::Variable(vec![name])
+            }
+            TokenKind::Field => NodeKind::Field(vec![self.field_name(text)]),
+            TokenKind::Bool => NodeKind::Bool(text == b"true"),
+            TokenKind::CharConstant | TokenKind::Complex | TokenKind::Number => {
+                let number = match token.kind {
+                    TokenKind::CharConstant => Number::character(text),
+                    _ => Number::parse(&String::from_utf8_lossy(text)),
+                };
+                let number = number.map_err(|message| self.error(message))?;
+                NodeKind::Number { text: Str::from_bytes(text), number }
+            }
+            TokenKind::String | TokenKind::RawString => {
+                NodeKind::String { quoted: Str::from_bytes(text), text: self.unquoted(token)? }
+            }
+            TokenKind::LeftParen => return self.parenthesis().map(Some),
+            _ => {
+                self.backup();
+                return Ok(None);
+            }
+        };
+        Ok(Some(self.nodes.add(token.start, kind)))
+    }
+
+    fn parenthesis(&mut self) -> Result<NodeId> {
+        if self.tree.paren_depth >= MAX_PARENS {
+            return Err(self.error("max expression depth exceeded"));
+        }
+        self.tree.paren_depth += 1;
+        let pipe = self.pipeline("parenthesized pipeline", TokenKind::RightParen);
+        self.tree.paren_depth -= 1;
+        pipe
+    }
+}
+
+fn is_literal_or_dot(kind: &NodeKind) -> bool {
+    matches!(
+        kind,
+        NodeKind::Bool(_) | NodeKind::Dot | NodeKind::Nil | NodeKind::Number { .. } | NodeKind::String { .. }
+    )
+}
+
+fn join(names: &[Str], fields: Vec<Str>) -> Vec<Str> {
+    names.iter().cloned().chain(fields).collect()
+}
