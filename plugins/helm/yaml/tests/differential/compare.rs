@@ -1,0 +1,56 @@
+//! Puts questions to both sides and reports where they differ.
+
+use crate::oracle::{Answer, Question, ask};
+use crate::ours;
+
+/// How many differences are shown.
+const SHOWN: usize = 10;
+
+/// Fails if this crate answers any of the questions in another way than Go.
+pub fn assert_same(questions: &[Question]) {
+    let Some(theirs) = ask(questions) else { return };
+    let mut differences = Vec::new();
+    for (question, theirs) in questions.iter().zip(&theirs) {
+        // Where Go itself breaks down there is nothing to be equal to.
+        if theirs.err.starts_with("panic: ") {
+            continue;
+        }
+        let ours = ours::answer(question);
+        if !same(question, &ours, theirs) {
+            differences.push(describe(question, &ours, theirs));
+        }
+    }
+    assert!(
+        differences.is_empty(),
+        "{} of {} differ:\n{}",
+        differences.len(),
+        questions.len(),
+        differences.iter().take(SHOWN).cloned().collect::<String>()
+    );
+}
+
+fn same(question: &Question, ours: &Answer, theirs: &Answer) -> bool {
+    if ours.err != theirs.err || ours.value != theirs.value {
+        return false;
+    }
+    if question.op.starts_with("yaml-to-json") {
+        let parse = |bytes: &[u8]| serde_json::from_slice::<serde_json::Value>(bytes).ok();
+        return parse(&ours.out) == parse(&theirs.out);
+    }
+    ours.out == theirs.out
+}
+
+fn describe(question: &Question, ours: &Answer, theirs: &Answer) -> String {
+    let show = |answer: &Answer| match (&answer.err, answer.out.is_empty()) {
+        (error, _) if !error.is_empty() => format!("error {error:?} {}", answer.value),
+        (_, true) => answer.value.to_string(),
+        _ => format!("{:?}", String::from_utf8_lossy(&answer.out)),
+    };
+    format!(
+        "--- {} of {:?}\n  ours {}\n  Go's {}\n",
+        question.op,
+        String::from_utf8_lossy(&question.r#in),
+        show(ours),
+        show(theirs)
+    )
+}

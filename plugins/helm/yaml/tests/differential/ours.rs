@@ -1,0 +1,70 @@
+//! The same questions, answered by this crate.
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use helm_template::{List, Map, Value};
+use helm_yaml::{Duplicates, from_yaml_list, from_yaml_map, yaml_to_json};
+use serde_json::json;
+
+use crate::oracle::{Answer, Question};
+
+/// What this crate makes of a question.
+pub fn answer(question: &Question) -> Answer {
+    let input = question.r#in.as_slice();
+    match question.op {
+        "yaml-to-json" => json_text(yaml_to_json(input, Duplicates::LastWins)),
+        "yaml-to-json-strict" => json_text(yaml_to_json(input, Duplicates::Refuse)),
+        "from-yaml-map" => map(from_yaml_map(input, Duplicates::LastWins)),
+        "from-yaml-map-strict" => map(from_yaml_map(input, Duplicates::Refuse)),
+        "from-yaml-list" => list(from_yaml_list(input, Duplicates::LastWins)),
+        other => panic!("no operation {other}"),
+    }
+}
+
+fn json_text<E: ToString>(result: Result<serde_json::Value, E>) -> Answer {
+    match result {
+        Ok(value) => Answer { out: value.to_string().into_bytes(), value: json!(null), err: String::new() },
+        Err(error) => failed(json!(null), &error),
+    }
+}
+
+fn map<E: ToString>(result: Result<Map, E>) -> Answer {
+    match result {
+        Ok(map) => Answer { out: Vec::new(), value: tree(&Value::Map(map)), err: String::new() },
+        Err(error) => failed(json!(["m", []]), &error),
+    }
+}
+
+fn list<E: ToString>(result: Result<List, E>) -> Answer {
+    match result {
+        Ok(list) => Answer { out: Vec::new(), value: tree(&Value::List(list)), err: String::new() },
+        Err(error) => failed(json!(["l", []]), &error),
+    }
+}
+
+fn failed(value: serde_json::Value, error: &impl ToString) -> Answer {
+    Answer { out: Vec::new(), value, err: error.to_string() }
+}
+
+/// A value spelled as the oracle does.
+pub fn tree(value: &Value) -> serde_json::Value {
+    match value {
+        Value::Nil => json!(null),
+        Value::Bool(value) => json!(["b", value]),
+        Value::Int(value, _) => json!(["i", value.to_string()]),
+        Value::Uint(value, _) => json!(["u", value.to_string()]),
+        Value::Float(value, _) => json!(["f", format!("{:x}", value.to_bits())]),
+        Value::String(text) => json!(["s", BASE64_STANDARD.encode(text.as_bytes())]),
+        Value::Bytes(bytes) => json!(["y", BASE64_STANDARD.encode(bytes)]),
+        Value::List(items) => json!(["l", items.iter().map(tree).collect::<Vec<_>>()]),
+        Value::Map(map) => {
+            let entries: Vec<_> = map
+                .snapshot()
+                .iter()
+                .map(|(key, value)| json!([BASE64_STANDARD.encode(key.as_bytes()), tree(value)]))
+                .collect();
+            json!(["m", entries])
+        }
+        other => panic!("no spelling for {other:?}"),
+    }
+}

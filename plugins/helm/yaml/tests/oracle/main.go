@@ -1,0 +1,268 @@
+// Command yaml-oracle answers what Helm's YAML and JSON libraries make of an input.
+//
+// It reads one JSON object per line, {"op": NAME, "in": BASE64}, and writes one per line, {"out": BASE64, "value": TREE,
+// "err": TEXT}. A TREE spells a Go value with its types: null, ["b", true], ["i", "-1"], ["u", "1"], ["f", "3ff0…"] (the
+// bits in hexadecimal), ["s", BASE64], ["y", BASE64] for bytes, ["l", [TREE…]], ["m", [[BASE64, TREE]…]].
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"sort"
+	"strconv"
+	"strings"
+
+	goyaml2 "go.yaml.in/yaml/v2"
+	"helm.sh/helm/v4/pkg/chart/v2/loader"
+	"sigs.k8s.io/yaml"
+	goyaml "sigs.k8s.io/yaml/goyaml.v3"
+)
+
+type question struct {
+	Op string `json:"op"`
+	In []byte `json:"in"`
+}
+
+type answer struct {
+	Out   []byte `json:"out"`
+	Value any    `json:"value"`
+	Err   string `json:"err"`
+}
+
+func main() {
+	in := bufio.NewReaderSize(os.Stdin, 1<<20)
+	out := bufio.NewWriterSize(os.Stdout, 1<<20)
+	defer out.Flush()
+	encoder := json.NewEncoder(out)
+	for {
+		line, err := in.ReadBytes('\n')
+		if len(line) > 0 {
+			var q question
+			if err := json.Unmarshal(line, &q); err != nil {
+				fmt.Fprintln(os.Stderr, "yaml-oracle:", err)
+				os.Exit(1)
+			}
+			if err := encoder.Encode(ask(q)); err != nil {
+				fmt.Fprintln(os.Stderr, "yaml-oracle:", err)
+				os.Exit(1)
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+func ask(q question) (a answer) {
+	// go-yaml has inputs that it panics on. What Helm then does is up to text/template.
+	defer func() {
+		if p := recover(); p != nil {
+			a = answer{Err: fmt.Sprintf("panic: %v", p)}
+		}
+	}()
+	if strings.Contains(q.Op, "yaml") && !strings.HasPrefix(q.Op, "to-") && ambiguous(q.In) {
+		return answer{Err: "panic: the result depends on the order of Go's maps"}
+	}
+	out, value, err := answerTo(q.Op, q.In)
+	a = answer{Out: out, Value: tree(value)}
+	if err != nil {
+		a.Err = err.Error()
+		a.Out = nil
+	}
+	return a
+}
+
+func answerTo(op string, in []byte) (out []byte, value any, err error) {
+	switch op {
+	case "yaml-to-json":
+		out, err = yaml.YAMLToJSON(in)
+	case "yaml-to-json-strict":
+		out, err = yaml.YAMLToJSONStrict(in)
+	case "from-yaml-map":
+		m := map[string]any{}
+		err = yaml.Unmarshal(in, &m)
+		value = m
+	case "from-yaml-map-strict":
+		m := map[string]any{}
+		err = yaml.UnmarshalStrict(in, &m)
+		value = m
+	case "from-yaml-list":
+		l := []any{}
+		err = yaml.Unmarshal(in, &l)
+		value = l
+	case "load-values":
+		var m map[string]any
+		m, err = loader.LoadValues(bytes.NewReader(in))
+		value = m
+	case "from-json-map":
+		m := map[string]any{}
+		err = json.Unmarshal(in, &m)
+		value = m
+	case "from-json-list":
+		l := []any{}
+		err = json.Unmarshal(in, &l)
+		value = l
+	case "from-json":
+		err = json.Unmarshal(in, &value)
+	default:
+		return answerToTree(op, in)
+	}
+	return out, value, err
+}
+
+// answerToTree handles the operations whose input is a TREE.
+func answerToTree(op string, in []byte) ([]byte, any, error) {
+	var spelled any
+	if err := json.Unmarshal(in, &spelled); err != nil {
+		return nil, nil, err
+	}
+	value := untree(spelled)
+	var buffer bytes.Buffer
+	switch op {
+	case "to-yaml":
+		out, err := yaml.Marshal(value)
+		return out, nil, err
+	case "to-yaml-pretty":
+		encoder := goyaml.NewEncoder(&buffer)
+		encoder.SetIndent(2)
+		err := encoder.Encode(value)
+		return buffer.Bytes(), nil, err
+	case "to-json":
+		out, err := json.Marshal(value)
+		return out, nil, err
+	case "to-json-pretty":
+		out, err := json.MarshalIndent(value, "", "  ")
+		return out, nil, err
+	case "to-json-raw":
+		encoder := json.NewEncoder(&buffer)
+		encoder.SetEscapeHTML(false)
+		err := encoder.Encode(value)
+		return bytes.TrimSuffix(buffer.Bytes(), []byte("\n")), nil, err
+	}
+	return nil, nil, fmt.Errorf("yaml-oracle: no operation %q", op)
+}
+
+// ambiguous tells whether sigs.k8s.io/yaml makes something else of a document each time, because it goes through Go maps
+// in which several keys turn into one string, or several keys are wrong.
+func ambiguous(document []byte) bool {
+	var value any
+	if goyaml2.Unmarshal(document, &value) != nil {
+		return false
+	}
+	wrong := 0
+	return collides(value, &wrong) || wrong > 1
+}
+
+func collides(value any, wrong *int) bool {
+	switch v := value.(type) {
+	case []any:
+		for _, item := range v {
+			if collides(item, wrong) {
+				return true
+			}
+		}
+	case map[any]any:
+		seen := map[string]bool{}
+		kinds := map[string]bool{}
+		for key, item := range v {
+			switch key.(type) {
+			case nil, uint64:
+				*wrong++
+			}
+			text := fmt.Sprint(key)
+			if f, ok := key.(float64); ok {
+				text = strconv.FormatFloat(f, 'g', -1, 32)
+			}
+			kinds[fmt.Sprintf("%T", key)] = true
+			if seen[text] || *wrong > 0 && len(kinds) > 1 || collides(item, wrong) {
+				return true
+			}
+			seen[text] = true
+		}
+	}
+	return false
+}
+
+func tree(value any) any {
+	switch v := value.(type) {
+	case nil:
+		return nil
+	case bool:
+		return []any{"b", v}
+	case int64:
+		return []any{"i", strconv.FormatInt(v, 10)}
+	case float64:
+		return []any{"f", strconv.FormatUint(math.Float64bits(v), 16)}
+	case string:
+		return []any{"s", []byte(v)}
+	case []any:
+		items := make([]any, len(v))
+		for i, item := range v {
+			items[i] = tree(item)
+		}
+		return []any{"l", items}
+	case map[string]any:
+		keys := make([]string, 0, len(v))
+		for key := range v {
+			keys = append(keys, key)
+		}
+		sort.Strings(keys)
+		entries := make([]any, len(keys))
+		for i, key := range keys {
+			entries[i] = []any{[]byte(key), tree(v[key])}
+		}
+		return []any{"m", entries}
+	}
+	return []any{"?", fmt.Sprintf("%T", value)}
+}
+
+func untree(spelled any) any {
+	pair, ok := spelled.([]any)
+	if !ok {
+		return nil
+	}
+	switch kind, content := pair[0].(string), pair[1]; kind {
+	case "b":
+		return content
+	case "i":
+		n, _ := strconv.ParseInt(content.(string), 10, 64)
+		return n
+	case "u":
+		n, _ := strconv.ParseUint(content.(string), 10, 64)
+		return n
+	case "f":
+		bits, _ := strconv.ParseUint(content.(string), 16, 64)
+		return math.Float64frombits(bits)
+	case "s":
+		return string(decode(content))
+	case "y":
+		return decode(content)
+	case "l":
+		items := []any{}
+		for _, item := range content.([]any) {
+			items = append(items, untree(item))
+		}
+		return items
+	case "m":
+		entries := map[string]any{}
+		for _, entry := range content.([]any) {
+			entry := entry.([]any)
+			entries[string(decode(entry[0]))] = untree(entry[1])
+		}
+		return entries
+	}
+	panic("yaml-oracle: no kind " + strings.TrimSpace(fmt.Sprint(pair[0])))
+}
+
+func decode(content any) []byte {
+	bytes, err := base64.StdEncoding.DecodeString(content.(string))
+	if err != nil {
+		panic(err)
+	}
+	return bytes
+}
