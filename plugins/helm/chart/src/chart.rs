@@ -89,7 +89,8 @@ mod tests {
     #[test]
     fn crds_of_dependencies_follow_with_their_path() {
         let child = chart("child", &["crds/c.JSON"], vec![]);
-        let parent = chart("parent", &["crds/a.yaml", "crds/readme.md", "other/b.yaml", "crds/d/e.yml"], vec![child]);
+        let parent =
+            chart("parent", &["crds/a.yaml", "crds/readme.md", "other/b.yaml", "crds/d/e.yml"], vec![child]);
         let paths: Vec<_> = parent.crds().into_iter().map(|crd| crd.path).collect();
         assert_eq!(paths, ["parent/crds/a.yaml", "parent/crds/d/e.yml", "parent/charts/child/crds/c.JSON"]);
     }

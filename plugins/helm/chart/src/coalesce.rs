@@ -12,7 +12,7 @@ use crate::{
     chart::Chart,
     values::{GLOBAL_KEY, Nulls, deep_copy, deep_copy_map, is_table},
 };
-use helm_template::{Map, Value};
+use helm_template::{Map, Value, fmt};
 use thiserror::Error;
 
 /// Remarks that Helm writes to its log and goes on.
@@ -89,7 +89,10 @@ impl Coalescer<'_> {
                 }
                 Some(Value::Map(table)) => table,
                 Some(other) => {
-                    return Err(CoalesceError::NotATable { name: name.to_owned(), value: wrong_bool(&other) });
+                    return Err(CoalesceError::NotATable {
+                        name: name.to_owned(),
+                        value: wrong_bool(&other),
+                    });
                 }
             };
             self.globals(&table, target, &path);
@@ -148,7 +151,9 @@ impl Coalescer<'_> {
                 (Some(Value::Map(target)), Value::Map(source)) => {
                     self.default_table(&target, source, &dotted(path, &key.to_str_lossy()), mode);
                 }
-                (Some(existing), value) => self.conflict(&existing, value, &dotted(path, &key.to_str_lossy())),
+                (Some(existing), value) => {
+                    self.conflict(&existing, value, &dotted(path, &key.to_str_lossy()))
+                }
             }
         }
     }
@@ -169,7 +174,9 @@ impl Coalescer<'_> {
                 (Some(Value::Map(target)), Value::Map(source)) => {
                     self.tables(&target, &source, &dotted(path, &key.to_str_lossy()), mode);
                 }
-                (Some(existing), value) => self.conflict(&existing, &value, &dotted(path, &key.to_str_lossy())),
+                (Some(existing), value) => {
+                    self.conflict(&existing, &value, &dotted(path, &key.to_str_lossy()))
+                }
             }
         }
         for (key, value) in target.snapshot() {
@@ -181,7 +188,10 @@ impl Coalescer<'_> {
 
     fn conflict(&mut self, existing: &Value, value: &Value, path: &str) {
         if is_table(value) {
-            self.warn(format!("warning: cannot overwrite table with non table for {path} ({})", printed(value)));
+            self.warn(format!(
+                "warning: cannot overwrite table with non table for {path} ({})",
+                printed(value)
+            ));
         } else if is_table(existing) && !matches!(value, Value::Nil) {
             self.warn(format!(
                 "warning: destination for {path} is a table. Ignoring non-table value ({})",
@@ -240,6 +250,18 @@ fn shallow_copy(map: &Map) -> Map {
     map.snapshot().into_iter().collect()
 }
 
+/// A value as Go prints it with `%t`, which fits truth values only.
+fn wrong_bool(value: &Value) -> String {
+    fmt::sprintf("%t", std::slice::from_ref(value)).map(|text| text.to_string()).unwrap_or_default()
+}
+
+fn printed(value: &Value) -> String {
+    fmt::text(value).map(|text| text.to_string()).unwrap_or_default()
+}
+
 fn dotted(prefix: &str, key: &str) -> String {
     if prefix.is_empty() { key.to_owned() } else { format!("{prefix}.{key}") }
 }
+
+#[cfg(test)]
+mod tests;

@@ -75,7 +75,10 @@ impl Fields<'_> {
     fn get(&self, name: &str) -> Option<Value> {
         let entries = self.map.borrow()?;
         let spelled = |key: &[u8]| key.eq_ignore_ascii_case(name.as_bytes());
-        let mut found = entries.iter().rev().filter(|(key, value)| spelled(key.as_bytes()) && !matches!(value, Value::Nil));
+        let mut found = entries
+            .iter()
+            .rev()
+            .filter(|(key, value)| spelled(key.as_bytes()) && !matches!(value, Value::Nil));
         found.next().map(|(_, value)| value.clone())
     }
 
@@ -176,11 +179,16 @@ fn string(value: &Value, path: &Path<'_>) -> Result<String, DecodeError> {
         Value::Bool(truth) => truth.to_string(),
         Value::Int(number, _) => number.to_string(),
         Value::Uint(number, _) => number.to_string(),
-        // Go formats with 32 bits here: 1.10 is 1.1, but digits beyond the seventh are lost.
-        #[expect(clippy::cast_possible_truncation, reason = "Go formats with 32 bits")]
-        Value::Float(number, _) => sprintf("%v", &[Value::Float(f64::from(*number as f32), FloatType::Float32)]),
+        Value::Float(number, _) => float_text(*number),
         other => return Err(path.error(other, "string")),
     })
+}
+
+/// Go formats with 32 bits here: `1.10` is `1.1`, and digits beyond the seventh are lost.
+#[expect(clippy::cast_possible_truncation, reason = "Go formats with 32 bits")]
+fn float_text(number: f64) -> String {
+    let number = Value::Float(f64::from(number as f32), FloatType::Float32);
+    sprintf("%g", &[number]).map(|text| text.to_string()).unwrap_or_default()
 }
 
 /// The value with every number as the `float64` that JSON makes of it.
@@ -252,7 +260,10 @@ mod tests {
         let prefix = "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal";
         for (error, want) in [
             (broken.string("name").unwrap_err(), "array into Go struct field .name of type string"),
-            (broken.strings("keywords").unwrap_err(), "string into Go struct field .keywords of type []string"),
+            (
+                broken.strings("keywords").unwrap_err(),
+                "string into Go struct field .keywords of type []string",
+            ),
             (
                 broken.string_map("annotations").unwrap_err(),
                 "array into Go struct field .annotations.a of type string",

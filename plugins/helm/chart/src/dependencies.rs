@@ -122,7 +122,8 @@ fn apply_conditions(dependencies: &mut [Dependency], values: &Map, path: &str, w
                     break;
                 }
                 Some(_) => {
-                    warnings.push(format!("returned non-bool value path={condition} chart={}", dependency.name));
+                    warnings
+                        .push(format!("returned non-bool value path={condition} chart={}", dependency.name));
                 }
             }
         }

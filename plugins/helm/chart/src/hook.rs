@@ -87,14 +87,19 @@ impl Hook {
     /// The hook of a document; `None` when one of its events is not known, in which case Helm drops it.
     pub(crate) fn new(path: String, manifest: String, head: &Head, events: &str) -> Option<Self> {
         let events = words(events).map(|event| HookEvent::parse(&event)).collect::<Option<_>>()?;
-        let listed = |annotation| head.annotations.get(annotation).map_or_else(Vec::new, |list| words(list).collect());
+        let listed =
+            |annotation| head.annotations.get(annotation).map_or_else(Vec::new, |list| words(list).collect());
         Some(Self {
             name: head.name.clone(),
             kind: head.kind.clone(),
             path,
             manifest,
             events,
-            weight: head.annotations.get(HOOK_WEIGHT_ANNOTATION).and_then(|weight| weight.parse().ok()).unwrap_or(0),
+            weight: head
+                .annotations
+                .get(HOOK_WEIGHT_ANNOTATION)
+                .and_then(|weight| weight.parse().ok())
+                .unwrap_or(0),
             delete_policies: listed(HOOK_DELETE_ANNOTATION),
             output_log_policies: listed(HOOK_OUTPUT_LOG_ANNOTATION),
         })

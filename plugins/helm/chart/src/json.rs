@@ -25,3 +25,19 @@ pub fn to_value(json: &serde_json::Value) -> Value {
         }
     }
 }
+
+/// JSON with whole numbers as integers.
+pub(crate) fn to_typed(json: &serde_json::Value) -> Value {
+    match json {
+        serde_json::Value::Number(number) => match (number.as_i64(), number.as_u64()) {
+            (Some(number), _) => number.into(),
+            (None, Some(number)) => number.into(),
+            (None, None) => number.as_f64().unwrap_or(f64::NAN).into(),
+        },
+        serde_json::Value::Array(items) => Value::List(List::new(items.iter().map(to_typed).collect())),
+        serde_json::Value::Object(entries) => {
+            Value::Map(entries.iter().map(|(key, value)| (key, to_typed(value))).collect::<Map>())
+        }
+        other => to_value(other),
+    }
+}

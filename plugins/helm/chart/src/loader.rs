@@ -314,3 +314,6 @@ fn is_dns_label(label: &str) -> bool {
         && bytes.last().is_some_and(|&b| legal(b))
         && bytes.iter().all(|&b| legal(b) || b == b'-')
 }
+
+#[cfg(test)]
+mod tests;

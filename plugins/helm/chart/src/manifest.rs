@@ -71,20 +71,17 @@ pub struct Sorted {
 /// Splits a stream of documents at lines that start with `---` (`SplitManifests`). What follows the dashes on
 /// their line belongs to the next document; documents of white space are dropped.
 pub fn split_manifests(stream: &str) -> impl Iterator<Item = &str> {
-    let mut rest = Some(stream.trim_start());
+    let stream = stream.trim_start();
+    // What is in front of the first separator is the first document, so one at the very start needs no more
+    // than being taken off.
+    let mut rest = Some(stream.strip_prefix("---").unwrap_or(stream));
     let documents = std::iter::from_fn(move || {
         let current = rest.take()?;
-        let Some(at) = separator(current) else { return Some(current) };
-        let (document, after) = current.split_at_checked(at)?;
-        rest = after.strip_prefix("---").map(|after| after.trim_start_matches([' ', '\t']));
-        Some(document)
+        let Some((document, after)) = current.split_once("\n---") else { return Some(current) };
+        rest = Some(after);
+        Some(current.get(..=document.len()).unwrap_or(document))
     });
     documents.map(str::trim_start).filter(|document| !document.is_empty())
-}
-
-/// Where the next line that starts with `---` starts.
-fn separator(text: &str) -> Option<usize> {
-    if text.starts_with("---") { Some(0) } else { text.find("\n---").map(|at| at + 1) }
 }
 
 /// Splits and sorts rendered files (`SortManifests`). Partials (`_…`) and empty files are left out. Hooks with

@@ -312,7 +312,11 @@ fn texts(texts: &[String]) -> Value {
 }
 
 fn maintainer(fields: &Fields<'_>) -> Result<Maintainer, DecodeError> {
-    Ok(Maintainer { name: fields.string("name")?, email: fields.string("email")?, url: fields.string("url")? })
+    Ok(Maintainer {
+        name: fields.string("name")?,
+        email: fields.string("email")?,
+        url: fields.string("url")?,
+    })
 }
 
 fn dependency(fields: &Fields<'_>) -> Result<Dependency, DecodeError> {

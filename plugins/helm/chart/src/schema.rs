@@ -33,6 +33,7 @@ impl std::fmt::Debug for SchemaCache {
 }
 
 struct Compiled {
+    document: serde_json::Value,
     schemas: Schemas,
     index: SchemaIndex,
 }
@@ -61,7 +62,10 @@ impl SchemaCache {
                 Some(other) => {
                     debug_assert!(!is_table(&other), "tables are matched above");
                     let (name, found) = (dependency.name(), other.type_name());
-                    let _ = writeln!(report, "{name}:\ninvalid type for values: expected object (map), got {found}");
+                    let _ = writeln!(
+                        report,
+                        "{name}:\ninvalid type for values: expected object (map), got {found}"
+                    );
                 }
             }
         }
@@ -71,18 +75,21 @@ impl SchemaCache {
         let compiled = self.compiled.entry(Rc::clone(schema)).or_insert_with(|| Rc::new(compile(schema)));
         let compiled = compiled.as_ref().as_ref().map_err(Clone::clone)?;
         let instance = to_json(&Value::Map(values.clone()));
-        compiled.schemas.validate(&instance, compiled.index).map_err(|error| text::report(&error))
+        compiled
+            .schemas
+            .validate(&instance, compiled.index)
+            .map_err(|error| text::report(&error, &compiled.document))
     }
 }
 
 fn compile(schema: &[u8]) -> Result<Compiled, String> {
-    let document = serde_json::from_slice(schema).map_err(|error| error.to_string())?;
+    let document: serde_json::Value = serde_json::from_slice(schema).map_err(|error| error.to_string())?;
     let mut compiler = Compiler::new();
-    compiler.use_url_loader(Box::new(Offline));
-    compiler.add_resource(LOCATION, document).map_err(|error| error.to_string())?;
+    compiler.use_loader(Box::new(Offline));
+    compiler.add_resource(LOCATION, document.clone()).map_err(|error| text::compile_error(&error))?;
     let mut schemas = Schemas::new();
-    let index = compiler.compile(LOCATION, &mut schemas).map_err(|error| error.to_string())?;
-    Ok(Compiled { schemas, index })
+    let index = compiler.compile(LOCATION, &mut schemas).map_err(|error| text::compile_error(&error))?;
+    Ok(Compiled { document, schemas, index })
 }
 
 /// Refuses to load anything: a chart is rendered from what it contains.

@@ -2,6 +2,7 @@
 
 use crate::values::merge_maps;
 use helm_template::{Map, Value};
+use helm_yaml::Duplicates;
 use std::borrow::Cow;
 use thiserror::Error;
 
@@ -19,7 +20,7 @@ pub enum LoadValuesError {
 
 /// A document with numbers as go-yaml resolves them, for decoding into structs.
 pub(crate) fn typed(data: &[u8]) -> Result<Value, helm_yaml::Error> {
-    todo!()
+    Ok(crate::json::to_typed(&helm_yaml::yaml_to_json(data, Duplicates::LastWins)?))
 }
 
 /// Reads a values file: all its documents, merged in their order (`loader.LoadValues`).
@@ -29,14 +30,9 @@ pub(crate) fn typed(data: &[u8]) -> Result<Value, helm_yaml::Error> {
 pub fn load_values(data: &[u8]) -> Result<Map, LoadValuesError> {
     let mut values = Map::new();
     for document in documents(data)? {
-        values = merge_maps(&values, &table(&document)?);
+        values = merge_maps(&values, &helm_yaml::from_yaml_map(&document, Duplicates::LastWins)?);
     }
     Ok(values)
-}
-
-/// A document that has to be a table, as JSON sees it: every number a `float64`.
-fn table(document: &[u8]) -> Result<Map, helm_yaml::Error> {
-    todo!()
 }
 
 /// Splits at lines that start with `---` (apimachinery's `YAMLReader`). A separator with nothing before it

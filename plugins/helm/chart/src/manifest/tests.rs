@@ -18,6 +18,8 @@ fn streams_split_at_dashes_in_the_first_column() {
         ("---apiVersion: v1\nkind: X\n", vec!["apiVersion: v1\nkind: X\n"]),
         ("--- # comment\na: 1\n", vec!["# comment\na: 1\n"]),
         ("----\na: 1\n", vec!["-\na: 1\n"]),
+        ("a: 1\n------\nb: 2\n", vec!["a: 1\n", "---\nb: 2\n"]),
+        ("------", vec!["---"]),
         ("a: |\n  ---\nb: x---\n", vec!["a: |\n  ---\nb: x---\n"]),
         ("a: 1\r\n---\r\nb: 2\r\n", vec!["a: 1\r\n", "b: 2\r\n"]),
         ("", vec![]),

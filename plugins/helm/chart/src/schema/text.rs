@@ -1,20 +1,37 @@
 //! What is wrong with values, in the words of santhosh-tekuri/jsonschema v6 (`output.go`, `kind/kind.go`).
 
 use super::number;
-use boon::{ErrorKind, ValidationError};
+use boon::{CompileError, ErrorKind, ValidationError};
 use helm_template::fmt;
 use serde_json::{Number, Value as Json};
 
-/// The whole tree of errors, one line each; Helm cuts the first line off and adds a newline.
-pub(super) fn report(error: &ValidationError<'_, '_>) -> String {
+/// The tree of errors, one line each. Helm cuts off the line that names the schema.
+pub(super) fn report(error: &ValidationError<'_, '_>, schema: &Json) -> String {
     let mut out = String::new();
     for cause in &error.causes {
-        write(cause, 0, &mut out);
+        write(cause, schema, 0, &mut out);
     }
     out
 }
 
-fn write(error: &ValidationError<'_, '_>, indent: usize, out: &mut String) {
+/// Why a schema cannot be compiled.
+pub(super) fn compile_error(error: &CompileError) -> String {
+    let quoted = |text: &str| fmt::quote(text.as_bytes());
+    match error {
+        CompileError::LoadUrlError { url, src } => format!("failing loading {}: {src}", quoted(url)),
+        CompileError::InvalidRegex { url, regex, src } => {
+            format!("invalid regex {} at {}: {src}", quoted(regex), quoted(url))
+        }
+        CompileError::ValidationError { url, src } => {
+            let lines = report(src, &Json::Null);
+            let lines = lines.trim_end();
+            format!("{} is not valid against metaschema: {}\n{lines}", quoted(url), kind(&src.kind))
+        }
+        other => format!("{other:#}"),
+    }
+}
+
+fn write(error: &ValidationError<'_, '_>, schema: &Json, indent: usize, out: &mut String) {
     // A reference with one cause says no more than the cause.
     let skipped = error.causes.len() == 1 && matches!(error.kind, ErrorKind::Reference { .. });
     if !skipped {
@@ -22,11 +39,17 @@ fn write(error: &ValidationError<'_, '_>, indent: usize, out: &mut String) {
         out.push_str("- at ");
         out.push_str(&quote(&error.instance_location.to_string()));
         out.push_str(": ");
-        out.push_str(&kind(&error.kind));
+        out.push_str(&match &error.kind {
+            ErrorKind::Pattern { got, want } => {
+                let want = original_pattern(error, schema).unwrap_or(want);
+                format!("{} does not match pattern {}", quote(got), quote(want))
+            }
+            other => kind(other),
+        });
         out.push('\n');
     }
     for cause in &error.causes {
-        write(cause, indent + usize::from(!skipped), out);
+        write(cause, schema, indent + usize::from(!skipped), out);
     }
 }
 
@@ -44,7 +67,10 @@ fn kind(kind: &ErrorKind<'_, '_>) -> String {
         ErrorKind::ContentSchema => "'contentSchema' failed".to_owned(),
         ErrorKind::PropertyName { prop } => format!("invalid propertyName {}", quote(prop)),
         ErrorKind::RefCycle { url, kw_loc1, kw_loc2 } => {
-            format!("both {kw_loc1} and {kw_loc2} resolve to {} causing reference cycle", fmt::quote(url.as_bytes()))
+            format!(
+                "both {kw_loc1} and {kw_loc2} resolve to {} causing reference cycle",
+                fmt::quote(url.as_bytes())
+            )
         }
         ErrorKind::FalseSchema => "false schema".to_owned(),
         ErrorKind::Type { got, want } => {
@@ -66,9 +92,6 @@ fn kind(kind: &ErrorKind<'_, '_>) -> String {
         ErrorKind::ExclusiveMinimum { got, want } => bounds("exclusiveMinimum", got, want),
         ErrorKind::ExclusiveMaximum { got, want } => bounds("exclusiveMaximum", got, want),
         ErrorKind::MultipleOf { got, want } => bounds("multipleOf", got, want),
-        ErrorKind::Pattern { got, want } => {
-            format!("{} does not match pattern {}", quote(got), quote(want))
-        }
         ErrorKind::ContentEncoding { want, err } => format!("value is not {} encoded: {err}", quote(want)),
         ErrorKind::ContentMediaType { want, err, .. } => {
             format!("value is not of mediatype {}: {err}", quote(want))
@@ -82,6 +105,31 @@ fn kind(kind: &ErrorKind<'_, '_>) -> String {
         }
         properties_and_items => membership(properties_and_items),
     }
+}
+
+/// The pattern as the schema has it: the library rewrites it before it compiles it.
+fn original_pattern<'s>(error: &ValidationError<'_, '_>, schema: &'s Json) -> Option<&'s str> {
+    let (_, pointer) = error.schema_url.split_once('#')?;
+    schema.pointer(&percent_decoded(pointer))?.get("pattern")?.as_str()
+}
+
+fn percent_decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, after @ ..] = rest {
+        let code = after.get(..2).filter(|_| *first == b'%').and_then(|hex| std::str::from_utf8(hex).ok());
+        match code.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = after.get(2..).unwrap_or_default();
+            }
+            None => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// The kinds that name properties or items.
@@ -122,7 +170,9 @@ fn matched(bound: &str, got: &[usize], want: usize) -> String {
 
 fn enumeration(want: &[Json]) -> String {
     match want {
-        _ if want.iter().any(|value| matches!(value, Json::Array(_) | Json::Object(_))) => "'enum' failed".to_owned(),
+        _ if want.iter().any(|value| matches!(value, Json::Array(_) | Json::Object(_))) => {
+            "'enum' failed".to_owned()
+        }
         [only] => format!("value must be {}", display(only)),
         _ => {
             let want: Vec<_> = want.iter().map(display).collect();
@@ -151,4 +201,3 @@ fn quote(text: &str) -> String {
     let inner = quoted.get(1..quoted.len() - 1).unwrap_or_default();
     format!("'{}'", inner.replace("\\\"", "\"").replace('\'', "\\'"))
 }
-
