@@ -1,6 +1,13 @@
 //! The functions every template has (text/template/funcs.go): their names and parameters.
 
-use crate::value::Type;
+mod collection;
+mod compare;
+mod escape;
+
+use crate::error::CallError;
+use crate::fmt;
+use crate::machine::{Form, Operand};
+use crate::value::{Type, Value};
 
 /// A builtin function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,4 +118,32 @@ pub(crate) fn arity_error(
     } else {
         None
     }
+}
+
+/// Calls a builtin other than `and`, `or` and `call`, which the evaluator does itself. The number
+/// of arguments fits; `forms` are theirs.
+pub(crate) fn call(builtin: Builtin, args: &[Value], forms: &[Form]) -> Result<Operand, CallError> {
+    let value = match (builtin, args) {
+        (Builtin::Not, [value]) => Value::Bool(!value.truth()),
+        (Builtin::Eq, _) => Value::Bool(compare::eq(args)?),
+        (Builtin::Ne, _) => Value::Bool(!compare::eq(args)?),
+        (Builtin::Lt, [a, b]) => Value::Bool(compare::lt(a, b)?),
+        (Builtin::Le, [a, b]) => Value::Bool(compare::le(a, b)?),
+        (Builtin::Gt, [a, b]) => Value::Bool(!compare::le(a, b)?),
+        (Builtin::Ge, [a, b]) => Value::Bool(!compare::lt(a, b)?),
+        (Builtin::Len, [value]) => {
+            let form = forms.first().copied().unwrap_or(Form::Absent);
+            Value::from(collection::len(value, form)?)
+        }
+        (Builtin::Index, _) => return collection::index(args),
+        (Builtin::Slice, _) => collection::slice(args)?,
+        (Builtin::Print, _) => fmt::sprint(args)?.into(),
+        (Builtin::Println, _) => fmt::sprintln(args)?.into(),
+        (Builtin::Printf, [Value::String(format), args @ ..]) => fmt::sprintf(format, args)?.into(),
+        (Builtin::Html, _) => escape::html(&escape::arguments(args)?).into(),
+        (Builtin::Js, _) => escape::js(&escape::arguments(args)?).into(),
+        (Builtin::UrlQuery, _) => escape::url_query(&escape::arguments(args)?).into(),
+        _ => return Ok(Operand::ABSENT),
+    };
+    Ok(Operand::concrete(value))
 }

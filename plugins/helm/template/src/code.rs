@@ -109,7 +109,6 @@ pub(crate) enum Op {
         name: u32,
         count: u16,
         piped: bool,
-        node: NodeId,
         target: u32,
     },
     /// Checks the top against the method's next parameter.
@@ -196,6 +195,21 @@ pub(crate) struct Template {
     pub(crate) slots: u16,
     /// Whether it has nothing but blanks and comments; such a one does not replace another.
     pub(crate) is_empty: bool,
+}
+
+impl Template {
+    /// A template without instructions.
+    pub(crate) fn nothing() -> Self {
+        let unit = Unit {
+            name: Str::default(),
+            text: Str::default(),
+            nodes: Nodes::default(),
+            names: Vec::new(),
+            constants: Vec::new(),
+            functions: Vec::new(),
+        };
+        Self { name: Str::default(), unit: Rc::new(unit), ops: Vec::new(), slots: 0, is_empty: true }
+    }
 }
 
 impl fmt::Debug for Template {

@@ -54,7 +54,7 @@ fn ideal(number: &Number) -> Option<Value> {
 
 /// Go's `SetInt`: what does not fit is cut off.
 #[expect(clippy::cast_possible_truncation, reason = "as Go's conversion does")]
-fn narrow_int(number: i64, ty: IntType) -> Value {
+pub(crate) fn narrow_int(number: i64, ty: IntType) -> Value {
     let narrowed = match ty {
         IntType::Int8 => i64::from(number as i8),
         IntType::Int16 => i64::from(number as i16),
@@ -65,7 +65,7 @@ fn narrow_int(number: i64, ty: IntType) -> Value {
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "as Go's conversion does")]
-fn narrow_uint(number: u64, ty: UintType) -> Value {
+pub(crate) fn narrow_uint(number: u64, ty: UintType) -> Value {
     let narrowed = match ty {
         UintType::Uint8 => u64::from(number as u8),
         UintType::Uint16 => u64::from(number as u16),
@@ -83,8 +83,8 @@ fn narrow_float(number: f64, ty: FloatType) -> Value {
     }
 }
 
-/// Checks a value against a parameter's type (`validateType`). `interface` tells that the value was
-/// found in an interface, which only matters to nil; `valid` that there is a value at all.
+/// Checks a value against a parameter's type (`validateType`); `valid` tells that there is a value
+/// at all, be it nil.
 pub(crate) fn coerce(value: Value, valid: bool, ty: &'static Type) -> Result<Value, String> {
     if *ty == Type::Any {
         return Ok(value);

@@ -31,6 +31,9 @@ pub enum LimitExceeded {
     /// More executed steps than allowed.
     #[error("execution exceeds the limit of {0} steps")]
     Steps(u64),
+    /// Templates are nested too deep. The text is Go's.
+    #[error("exceeded maximum template depth ({0})")]
+    Templates(usize),
     /// Functions that execute templates are nested too deep.
     #[error("functions that execute templates are nested deeper than {0}")]
     Nesting(usize),
@@ -82,14 +85,29 @@ pub enum ExecCause {
         #[source]
         error: Box<CallError>,
     },
+    /// There is no template of the name that was to be executed.
+    #[error("template: no template {name} associated with template {set}")]
+    NotFound {
+        /// The name, quoted.
+        name: String,
+        /// The name of the set, quoted.
+        set: String,
+    },
     /// A limit was exceeded.
     #[error(transparent)]
     Limit(#[from] LimitExceeded),
 }
 
+impl From<TooDeep> for ExecCause {
+    fn from(error: TooDeep) -> Self {
+        Self::Limit(error.into())
+    }
+}
+
 impl fmt::Display for ExecError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.at {
+            None if matches!(self.cause, ExecCause::NotFound { .. }) => self.cause.fmt(f),
             None => write!(f, "template: {}: {}", self.template, self.cause),
             Some(at) => write!(
                 f,
@@ -168,7 +186,20 @@ impl ExecError {
         match &self.cause {
             ExecCause::Limit(limit) => Some(limit),
             ExecCause::Call { error, .. } => error.limit(),
-            ExecCause::Message(_) => None,
+            ExecCause::Message(_) | ExecCause::NotFound { .. } => None,
+        }
+    }
+
+    pub(crate) fn not_found(name: &[u8], set: &[u8]) -> Self {
+        let cause = ExecCause::NotFound { name: crate::fmt::quote(name), set: crate::fmt::quote(set) };
+        Self { template: String::from_utf8_lossy(set).into_owned(), at: None, cause }
+    }
+
+    /// What a call that no template made has failed with.
+    pub(crate) fn into_call_error(self: Box<Self>) -> CallError {
+        match *self {
+            Self { cause: ExecCause::Call { function, error }, .. } if function.is_empty() => *error,
+            other => CallError::Exec(Box::new(other)),
         }
     }
 }

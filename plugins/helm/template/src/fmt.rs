@@ -80,6 +80,19 @@ pub fn append_value(out: &mut Vec<u8>, value: &Value) -> Result<(), TooDeep> {
     Ok(())
 }
 
+/// Appends one value as an action prints it: of a pointer what it points to (`printableValue` of
+/// text/template/exec.go).
+pub(crate) fn append_printable(out: &mut Vec<u8>, value: &Value) -> Result<(), TooDeep> {
+    match value {
+        Value::Object(object) if object.ty().kind() == Kind::Pointer => {
+            let mut printer = Printer::new(out);
+            printer.pointed_to(value, object);
+            finish(&printer)
+        }
+        other => append_value(out, other),
+    }
+}
+
 /// Appends what [`sprint`] returns.
 ///
 /// # Errors

@@ -228,6 +228,15 @@ impl<'a> Printer<'a> {
         }
     }
 
+    /// What a pointer points to, by `%v`.
+    pub(super) fn pointed_to(&mut self, value: &Value, object: &ObjectRef) {
+        if object.is_nil() || object.text().is_some() {
+            self.object(value, object, 'v', 0);
+        } else {
+            self.fields(object, "", 'v', 0);
+        }
+    }
+
     fn fields(&mut self, object: &ObjectRef, type_name: &str, verb: char, depth: usize) {
         if self.beyond(depth) {
             return;

@@ -219,7 +219,7 @@ impl<'f> Emitter<'f> {
         }
         let (name, start) = (self.field_names(std::slice::from_ref(method)), self.draft.here());
         let piped = args.piped;
-        self.draft.emit(Op::Method { name, count: count(args.written), piped, node, target: 0 });
+        self.draft.emit(Op::Method { name, count: count(args.written), piped, target: 0 });
         for &arg in args.written {
             if is_constant(nodes.kind(arg)) {
                 self.draft.emit(Op::MethodConstant { node: arg });

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::{Map, Value};
+use super::{Map, Type, Value};
 
 impl Value {
     /// Go's `reflect.DeepEqual`: same types all the way down, nil differs from empty, NaN from
@@ -39,7 +39,10 @@ impl Value {
             (Self::Float(a, s), Self::Float(b, t)) => a == b && s == t,
             (Self::String(a), Self::String(b)) => a == b,
             (Self::Object(a), Self::Object(b)) if a.ty() == b.ty() => {
-                return if a.same(b) && b.underlying().is_none() { Some(true) } else { a.equals(&**b) };
+                return match a.ty() {
+                    Type::Pointer(_) => Some(a.same(b)),
+                    _ => a.equals(&**b),
+                };
             }
             (Self::Bytes(_), Self::Bytes(_)) | (Self::Func(_), Self::Func(_)) => return None,
             (Self::List(a), Self::List(b)) if a.ty() == b.ty() => return None,
