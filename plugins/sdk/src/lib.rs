@@ -7,6 +7,8 @@ mod export;
 #[cfg(target_family = "wasm")]
 #[doc(hidden)]
 pub mod guest;
+#[cfg(feature = "harness")]
+pub mod harness;
 mod host;
 mod kube;
 mod log;

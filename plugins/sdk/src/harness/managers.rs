@@ -1,0 +1,127 @@
+//! Who owns which field: `metadata.managedFields`, and how writes move it.
+
+use serde_json::Value;
+
+use super::fields::{Fields, Path, Step, lookup, show};
+
+/// How a manager came to its fields.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Operation {
+    Apply,
+    Update,
+}
+
+/// One manager's fields.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Manager {
+    pub(super) name: String,
+    pub(super) operation: Operation,
+    /// Empty for the object itself.
+    pub(super) subresource: String,
+    /// The version it wrote in, for messages.
+    pub(super) api_version: String,
+    pub(super) fields: Fields,
+}
+
+/// All managers of one object.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Managers(pub(super) Vec<Manager>);
+
+impl Managers {
+    /// Replaces what a manager owns, and gives what it owned before.
+    pub(super) fn set(&mut self, who: &Update<'_>, operation: Operation, fields: Fields) -> Fields {
+        let former = self.take(who, operation);
+        self.0.push(Manager {
+            name: who.manager.to_owned(),
+            operation,
+            subresource: who.subresource.to_owned(),
+            api_version: who.api_version.to_owned(),
+            fields,
+        });
+        former
+    }
+
+    fn take(&mut self, who: &Update<'_>, operation: Operation) -> Fields {
+        let same = |known: &Manager| {
+            known.name == who.manager && known.operation == operation && known.subresource == who.subresource
+        };
+        match self.0.iter().position(same) {
+            Some(position) => self.0.swap_remove(position).fields,
+            None => Fields::default(),
+        }
+    }
+
+    /// Forgets managers that own nothing, and puts the others in order, so that equal ones are equal.
+    pub(super) fn tidy(&mut self) {
+        self.0.retain(|manager| !manager.fields.0.is_empty());
+        self.0.sort_by(|a, b| {
+            (&a.name, a.operation, &a.subresource).cmp(&(&b.name, b.operation, &b.subresource))
+        });
+    }
+
+    /// Moves ownership after a write that was no apply: what it changed is the writer's, what it removed nobody's.
+    pub(super) fn update(&mut self, before: &Value, after: &Value, writer: &Update<'_>) {
+        let (old, new) = (Fields::of(before, writer.custom), Fields::of(after, writer.custom));
+        let moved = |path: &&Path| {
+            lookup(before, path, writer.custom) != lookup(after, path, writer.custom)
+                || !old.0.contains(*path)
+        };
+        // An item of a list is not changed by a change below it.
+        let is_item = |path: &&Path| matches!(path.last(), Some(Step::Item(_)));
+        let changed: Vec<_> = new
+            .0
+            .iter()
+            .filter(|path| !(is_item(path) && old.0.contains(*path)))
+            .filter(moved)
+            .cloned()
+            .collect();
+        for manager in &mut self.0 {
+            manager.fields.0.retain(|path| new.0.contains(path) && !changed.contains(path));
+        }
+        if !changed.is_empty() {
+            let mut fields = self.take(writer, Operation::Update);
+            fields.0.extend(changed);
+            self.set(writer, Operation::Update, fields);
+        }
+        self.tidy();
+    }
+
+    /// What stands between an apply and its fields, in the API server's words; none: nothing.
+    pub(super) fn conflicts(
+        &self,
+        live: &Value,
+        config: &Value,
+        wanted: &Fields,
+        who: &Update<'_>,
+    ) -> Option<String> {
+        let mut conflicts = Vec::new();
+        for other in
+            self.0.iter().filter(|other| !(other.name == who.manager && other.operation == Operation::Apply))
+        {
+            for path in wanted.0.intersection(&other.fields.0) {
+                let is_item = matches!(path.last(), Some(Step::Item(_)));
+                if !is_item && lookup(live, path, who.custom) != lookup(config, path, who.custom) {
+                    let subresource = match other.subresource.as_str() {
+                        "" => String::new(),
+                        name => format!(" with subresource {name:?}"),
+                    };
+                    let (name, version) = (&other.name, &other.api_version);
+                    conflicts
+                        .push(format!("conflict with {name:?}{subresource} using {version}: {}", show(path)));
+                }
+            }
+        }
+        let count = conflicts.len();
+        let plural = if count == 1 { "" } else { "s" };
+        (count > 0).then(|| format!("Apply failed with {count} conflict{plural}: {}", conflicts.join("; ")))
+    }
+}
+
+/// Who writes, and how.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Update<'a> {
+    pub(super) manager: &'a str,
+    pub(super) subresource: &'a str,
+    pub(super) api_version: &'a str,
+    pub(super) custom: bool,
+}

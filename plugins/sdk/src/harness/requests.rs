@@ -1,0 +1,408 @@
+//! What a client can ask of the in-memory API server.
+
+use serde_json::{Value, json};
+
+use super::{
+    apply, defaults,
+    kinds::Kind,
+    managers::Managers,
+    object::{already_exists, bad_request, conflict, gvk_of, is_deleting, not_found, ref_of, section, text},
+    patch::patched,
+    schema_check,
+    selector::{FieldSelector, LabelSelector},
+    store::{Key, Part, Store, Stored, Writer},
+    validate,
+};
+use crate::{
+    Applied, Change, DeleteOptions, KubeError, ObjectRef, Page, Patch, Propagation, Query, ReadOptions,
+};
+
+/// Objects in a page when nobody says.
+const PAGE: usize = 500;
+
+impl Store {
+    /// The object as it is answered; none when there is none.
+    pub(super) fn get(&self, object: &ObjectRef, options: &ReadOptions) -> Result<Option<Value>, KubeError> {
+        validate::scope(self.kinds.find(&object.kind)?, object.namespace.as_deref())?;
+        let stored = self.find(object)?;
+        Ok(stored.map(|stored| project(Self::answer(stored, &object.kind), &options.fields)))
+    }
+
+    /// One page, in order of namespace and name; the next one starts behind the last object of this one.
+    pub(super) fn list(&self, query: &Query, options: &ReadOptions) -> Result<Page, KubeError> {
+        let kind = self.kinds.find(&query.kind)?;
+        if !kind.namespaced && query.namespace.is_some() {
+            validate::scope(kind, query.namespace.as_deref())?;
+        }
+        let labels = LabelSelector::parse(&query.label_selector)?;
+        let fields = FieldSelector::parse(&query.field_selector, &query.kind.kind)?;
+        let limit = if query.limit == 0 { PAGE } else { usize::try_from(query.limit).unwrap_or(PAGE) };
+        let token = |key: &Key| format!("{}/{}", key.namespace.as_deref().unwrap_or_default(), key.name);
+        let mut found = self.objects.iter().filter(|(key, stored)| {
+            (&key.group, &key.kind) == (&query.kind.group, &query.kind.kind)
+                && (query.namespace.is_none() || key.namespace == query.namespace)
+                && labels.matches(&stored.object)
+                && fields.matches(&stored.object)
+                && query.from.as_ref().is_none_or(|from| token(key) > *from)
+        });
+        let mut page = Page { items: Vec::new(), next: None, resource_version: self.resource_version() };
+        let mut last = None;
+        for (key, stored) in found.by_ref().take(limit) {
+            page.items.push(project(Self::answer(stored, &query.kind), &options.fields).to_string());
+            last = Some(token(key));
+        }
+        page.next = last.filter(|_| found.next().is_some());
+        Ok(page)
+    }
+
+    /// Creates an object and answers with it.
+    pub(super) fn create(&mut self, mut object: Value, writer: &Writer) -> Result<Value, KubeError> {
+        let kind = self.kinds.find(&gvk_of(&object))?.clone();
+        if !text(&object, "/metadata/resourceVersion").is_empty() {
+            return Err(bad_request("resourceVersion should not be set on objects to be created"));
+        }
+        let prefix = text(&object, "/metadata/generateName").to_owned();
+        if text(&object, "/metadata/name").is_empty() && !prefix.is_empty() {
+            let name = format!("{prefix}{:05}", self.changes.len() + 1);
+            section(&mut object, "metadata").insert("name".to_owned(), name.into());
+        }
+        let (key, empty) = (self.admit_new(&kind, &mut object)?, json!({}));
+        let mut managers = Managers::default();
+        let api_version = kind.gvk.api_version();
+        managers.update(&empty, &object, &Self::ownership(writer, Part::Main, &api_version, &kind));
+        let stored = self.insert(&kind, key, object, managers, writer);
+        Ok(Self::answer(&stored, &kind.gvk))
+    }
+
+    /// Checks a new object and makes it fit to be stored.
+    fn admit_new(&self, kind: &Kind, object: &mut Value) -> Result<Key, KubeError> {
+        let reference = ref_of(object);
+        validate::scope(kind, reference.namespace.as_deref())?;
+        validate::name(&kind.gvk.group, &kind.gvk.kind, &reference.name)?;
+        if let Some(namespace) = &reference.namespace {
+            self.check_namespace(kind, namespace)?;
+        }
+        let key = Key::of(&reference);
+        if self.objects.contains_key(&key) {
+            return Err(already_exists(&resource_name(kind), &reference.name));
+        }
+        if kind.status
+            && let Some(members) = object.as_object_mut()
+        {
+            members.shift_remove("status");
+        }
+        let metadata = section(object, "metadata");
+        for field in ["uid", "deletionTimestamp", "generation", "managedFields", "creationTimestamp"] {
+            metadata.shift_remove(field);
+        }
+        drop_nulls(object, kind);
+        defaults::always(object);
+        schema_check::admit(object, kind.schema.as_ref())?;
+        Ok(key)
+    }
+
+    fn check_namespace(&self, kind: &Kind, name: &str) -> Result<(), KubeError> {
+        let found = self
+            .objects
+            .iter()
+            .find(|(key, _)| key.kind == "Namespace" && key.group.is_empty() && key.name == name);
+        match found {
+            None => Err(not_found("namespaces", name)),
+            Some((_, stored)) if is_deleting(&stored.object) => Err(KubeError::Invalid(crate::ApiStatus {
+                code: 403,
+                reason: "Forbidden".to_owned(),
+                message: format!(
+                    "{} is forbidden: unable to create new content in namespace {name} because it is being terminated",
+                    resource_name(kind)
+                ),
+            })),
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// Replaces an object or its status; the resource version it names is the precondition.
+    pub(super) fn replace(&mut self, object: Value, part: Part, writer: &Writer) -> Result<Value, KubeError> {
+        let reference = ref_of(&object);
+        let (kind, old) = self.existing(&reference)?;
+        let version = text(&object, "/metadata/resourceVersion");
+        if version.is_empty() {
+            return Err(bad_request(
+                "a replaced object must carry the metadata.resourceVersion it was read with",
+            ));
+        }
+        if version != text(&old.object, "/metadata/resourceVersion") {
+            return Err(moved(&kind, &reference.name));
+        }
+        self.commit(&kind, &old, object, part, writer)
+    }
+
+    /// Patches an object, its status or its scale.
+    pub(super) fn patch(
+        &mut self,
+        object: &ObjectRef,
+        patch: &Patch,
+        writer: &Writer,
+    ) -> Result<Value, KubeError> {
+        let (kind, old) = self.existing(object)?;
+        if patch.subresource == "scale" {
+            return self.patch_scale(&kind, &old, patch, writer);
+        }
+        let part = Part::of(&patch.subresource).filter(|part| *part == Part::Main || kind.status);
+        let Some(part) = part else {
+            return Err(not_found(&format!("{}/{}", resource_name(&kind), patch.subresource), &object.name));
+        };
+        let before = Self::answer(&old, &object.kind);
+        let after = patched(&before, patch.format, &patch.body, kind.custom)?;
+        let version = text(&after, "/metadata/resourceVersion");
+        if !version.is_empty() && version != text(&before, "/metadata/resourceVersion") {
+            return Err(moved(&kind, &object.name));
+        }
+        if ref_of(&after) != ref_of(&before) {
+            return Err(bad_request("a patch cannot change what an object is called"));
+        }
+        self.commit(&kind, &old, after, part, writer)
+    }
+
+    fn patch_scale(
+        &mut self,
+        kind: &Kind,
+        old: &Stored,
+        patch: &Patch,
+        writer: &Writer,
+    ) -> Result<Value, KubeError> {
+        let Some(replicas) = old.object.pointer("/spec/replicas") else {
+            return Err(not_found(
+                &format!("{}/scale", resource_name(kind)),
+                text(&old.object, "/metadata/name"),
+            ));
+        };
+        let scale = json!({"spec": {"replicas": replicas}});
+        let scale = patched(&scale, patch.format, &patch.body, true)?;
+        let mut after = Self::answer(old, &kind.gvk);
+        let replicas = scale.pointer("/spec/replicas").cloned().unwrap_or_default();
+        section(&mut after, "spec").insert("replicas".to_owned(), replicas);
+        self.commit(kind, old, after, Part::Main, writer)?;
+        Ok(scale)
+    }
+
+    fn commit(
+        &mut self,
+        kind: &Kind,
+        old: &Stored,
+        mut after: Value,
+        part: Part,
+        writer: &Writer,
+    ) -> Result<Value, KubeError> {
+        drop_nulls(&mut after, kind);
+        let api_version = text(&old.object, "/apiVersion").to_owned();
+        section_api_version(&mut after, &api_version);
+        let mut new = Stored { object: after, managers: old.managers.clone() };
+        new.managers.update(
+            &old.object,
+            &new.object,
+            &Self::ownership(writer, part, &kind.gvk.api_version(), kind),
+        );
+        let stored = self.update(kind, old, new, part, writer)?;
+        Ok(Self::answer(&stored, &kind.gvk))
+    }
+
+    /// Server-side apply of one object.
+    pub(super) fn apply(
+        &mut self,
+        mut config: Value,
+        force: bool,
+        dry_run: bool,
+        writer: &Writer,
+    ) -> Result<Applied, KubeError> {
+        let kind = self.kinds.find(&gvk_of(&config))?.clone();
+        if config.pointer("/metadata/managedFields").is_some() {
+            return Err(bad_request("metadata.managedFields must be nil"));
+        }
+        drop_nulls(&mut config, &kind);
+        if kind.status
+            && let Some(members) = config.as_object_mut()
+        {
+            members.shift_remove("status");
+        }
+        let reference = ref_of(&config);
+        validate::scope(&kind, reference.namespace.as_deref())?;
+        let old = self.find(&reference)?.cloned();
+        let api_version = kind.gvk.api_version();
+        let who = Self::ownership(writer, Part::Main, &api_version, &kind);
+        let live = old.clone().unwrap_or_else(|| Stored { object: json!({}), managers: Managers::default() });
+        let (mut merged, managers) = apply::apply(&live.object, &live.managers, &config, &who, force)?;
+        let (change, stored) = match old {
+            None => {
+                let key = self.admit_new(&kind, &mut merged)?;
+                if dry_run {
+                    return Ok(applied(Change::Created, &merged));
+                }
+                (Change::Created, self.insert(&kind, key, merged, managers, writer))
+            }
+            Some(old) => {
+                section_api_version(&mut merged, text(&old.object, "/apiVersion"));
+                let new = Stored { object: merged, managers };
+                let new = match dry_run {
+                    true => self.updated(&kind, &old, new, Part::Main)?,
+                    false => self.update(&kind, &old, new, Part::Main, writer)?,
+                };
+                (if new == old { Change::Unchanged } else { Change::Configured }, new)
+            }
+        };
+        Ok(applied(change, &stored.object))
+    }
+
+    /// Asks for deletion. False: there was none.
+    pub(super) fn delete(
+        &mut self,
+        object: &ObjectRef,
+        options: &DeleteOptions,
+        writer: &Writer,
+    ) -> Result<bool, KubeError> {
+        let kind = self.kinds.find(&object.kind)?.clone();
+        validate::scope(&kind, object.namespace.as_deref())?;
+        let Some(old) = self.find(object)?.cloned() else { return Ok(false) };
+        let preconditions = [("uid", &options.uid), ("resourceVersion", &options.resource_version)];
+        for (field, wanted) in preconditions {
+            let found = text(&old.object, &format!("/metadata/{field}"));
+            if wanted.as_ref().is_some_and(|wanted| wanted != found) {
+                return Err(conflict(format!(
+                    "Operation cannot be fulfilled on {} {:?}: the {field} in the precondition ({}) does not match the \
+                     {field} in record ({found}). The object might have been deleted and then recreated",
+                    resource_name(&kind),
+                    object.name,
+                    wanted.as_deref().unwrap_or_default()
+                )));
+            }
+        }
+        let finalizer = match options.propagation {
+            Propagation::Background => None,
+            Propagation::Foreground => Some("foregroundDeletion"),
+            Propagation::Orphan => Some("orphan"),
+        };
+        self.mark_deleted(&kind, &old, finalizer, writer);
+        Ok(true)
+    }
+
+    /// Sets the deletion time, or takes the object away at once when nothing holds it.
+    pub(super) fn mark_deleted(
+        &mut self,
+        kind: &Kind,
+        old: &Stored,
+        finalizer: Option<&str>,
+        writer: &Writer,
+    ) {
+        let key = Key::of(&ref_of(&old.object));
+        let mut new = old.clone();
+        let now = self.timestamp();
+        let metadata = section(&mut new.object, "metadata");
+        if let Some(finalizer) = finalizer {
+            let list = metadata.entry("finalizers").or_insert_with(|| json!([]));
+            if let Some(list) =
+                list.as_array_mut().filter(|list| !list.iter().any(|known| known == finalizer))
+            {
+                list.push(finalizer.into());
+            }
+        }
+        let held = kind.gvk.kind == "Namespace" && kind.gvk.group.is_empty();
+        if !held && !super::store::has_finalizers(&new.object) {
+            self.remove(&key, writer);
+            return;
+        }
+        let metadata = section(&mut new.object, "metadata");
+        if !metadata.contains_key("deletionTimestamp") {
+            metadata.insert("deletionTimestamp".to_owned(), now.into());
+            metadata.insert("deletionGracePeriodSeconds".to_owned(), 0.into());
+            if let Some(generation) = metadata.get("generation").and_then(Value::as_u64) {
+                metadata.insert("generation".to_owned(), (generation + 1).into());
+            }
+        }
+        if held {
+            section(&mut new.object, "status").insert("phase".to_owned(), "Terminating".into());
+        }
+        if new != *old {
+            self.put(key, Some(old), new, writer);
+        }
+    }
+
+    fn existing(&self, object: &ObjectRef) -> Result<(Kind, Stored), KubeError> {
+        let kind = self.kinds.find(&object.kind)?.clone();
+        validate::scope(&kind, object.namespace.as_deref())?;
+        match self.find(object)?.cloned() {
+            Some(stored) => Ok((kind, stored)),
+            None => Err(not_found(&resource_name(&kind), &object.name)),
+        }
+    }
+}
+
+/// `deployments.apps`, as the API server names resources in its messages.
+pub(super) fn resource_name(kind: &Kind) -> String {
+    if kind.gvk.group.is_empty() {
+        kind.plural.clone()
+    } else {
+        format!("{}.{}", kind.plural, kind.gvk.group)
+    }
+}
+
+fn moved(kind: &Kind, name: &str) -> KubeError {
+    conflict(format!(
+        "Operation cannot be fulfilled on {} {name:?}: the object has been modified; please apply your changes to the \
+         latest version and try again",
+        resource_name(kind)
+    ))
+}
+
+fn applied(change: Change, object: &Value) -> Applied {
+    Applied {
+        change,
+        uid: text(object, "/metadata/uid").to_owned(),
+        resource_version: text(object, "/metadata/resourceVersion").to_owned(),
+        generation: object.pointer("/metadata/generation").and_then(Value::as_u64).unwrap_or(0),
+    }
+}
+
+fn section_api_version(object: &mut Value, api_version: &str) {
+    if let Some(members) = object.as_object_mut() {
+        members.insert("apiVersion".to_owned(), api_version.into());
+    }
+}
+
+/// A null member of a built-in object is as if it were not there; custom kinds decide by their schema.
+fn drop_nulls(value: &mut Value, kind: &Kind) {
+    match value {
+        _ if kind.custom => {}
+        Value::Object(members) => {
+            members.retain(|_, value| !value.is_null());
+            members.values_mut().for_each(|value| drop_nulls(value, kind));
+        }
+        Value::Array(items) => items.iter_mut().for_each(|value| drop_nulls(value, kind)),
+        _ => {}
+    }
+}
+
+/// The object with what names it and the asked-for paths only.
+fn project(object: Value, fields: &[String]) -> Value {
+    if fields.is_empty() {
+        return object;
+    }
+    let mut kept = json!({});
+    let always = [
+        "apiVersion",
+        "kind",
+        "metadata.name",
+        "metadata.namespace",
+        "metadata.uid",
+        "metadata.resourceVersion",
+    ];
+    for path in always.into_iter().chain(fields.iter().map(String::as_str)) {
+        if let Some(value) = object.pointer(&format!("/{}", path.replace('.', "/"))) {
+            let (parents, name) = path.rsplit_once('.').unwrap_or(("", path));
+            let parents = parents.split('.').filter(|part| !part.is_empty());
+            let parent = parents.fold(&mut kept, |value, part| {
+                super::object::members(value).entry(part.to_owned()).or_insert_with(|| json!({}))
+            });
+            super::object::members(parent).insert(name.to_owned(), value.clone());
+        }
+    }
+    kept
+}

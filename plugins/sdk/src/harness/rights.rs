@@ -1,0 +1,99 @@
+//! What the plugin's account may do: the manifest's rules as grants, and the API server's refusals on top.
+
+use serde::Deserialize;
+
+use crate::{Denial, KubeError};
+
+/// A rule in RBAC's shape; `*` stands for everything of its list.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Rule {
+    api_groups: Vec<String>,
+    resources: Vec<String>,
+    verbs: Vec<String>,
+    resource_names: Vec<String>,
+    namespaces: Vec<String>,
+}
+
+/// One question to the rules.
+#[derive(Debug, Clone)]
+pub(super) struct Access<'a> {
+    pub(super) verb: &'a str,
+    pub(super) group: String,
+    /// Plural, with `/subresource` where there is one.
+    pub(super) resource: String,
+    pub(super) namespace: Option<String>,
+    /// None where the verb names no object.
+    pub(super) name: Option<String>,
+}
+
+impl Rule {
+    fn allows(&self, access: &Access<'_>) -> bool {
+        let holds = |list: &[String], wanted: &str| list.iter().any(|entry| entry == "*" || entry == wanted);
+        let of_any = access.resource.split_once('/').map(|(_, subresource)| format!("*/{subresource}"));
+        let named = |list: &[String], wanted: &Option<String>| {
+            list.is_empty() || wanted.as_ref().is_some_and(|wanted| list.contains(wanted))
+        };
+        holds(&self.api_groups, &access.group)
+            && (holds(&self.resources, &access.resource)
+                || of_any.is_some_and(|any| self.resources.contains(&any)))
+            && holds(&self.verbs, access.verb)
+            && named(&self.resource_names, &access.name)
+            && named(&self.namespaces, &access.namespace)
+    }
+}
+
+/// What one plugin may do.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Rights {
+    /// None: everything; for tests that are not about rights.
+    pub(super) granted: Option<Vec<Rule>>,
+    /// The account, for refusals.
+    pub(super) account: String,
+}
+
+impl Rights {
+    /// Refuses what is not granted.
+    pub(super) fn check(&self, access: &Access<'_>) -> Result<(), KubeError> {
+        match &self.granted {
+            Some(rules) if !rules.iter().any(|rule| rule.allows(access)) => {
+                Err(denied(access, "grants", "the plugin's manifest does not ask for it"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Would this be granted?
+    pub(super) fn allows(
+        &self,
+        verb: &str,
+        group: &str,
+        resource: &str,
+        namespace: Option<&str>,
+        name: Option<&str>,
+    ) -> bool {
+        let (group, resource) = (group.to_owned(), resource.to_owned());
+        let (namespace, name) = (namespace.map(str::to_owned), name.map(str::to_owned));
+        self.check(&Access { verb, group, resource, namespace, name }).is_ok()
+    }
+
+    /// The refusal of the API server's RBAC.
+    pub(super) fn forbidden(&self, access: &Access<'_>) -> KubeError {
+        let Access { verb, group, resource, .. } = access;
+        let message =
+            format!("User {:?} cannot {verb} resource {resource:?} in API group {group:?}", self.account);
+        denied(access, &self.account, &message)
+    }
+}
+
+fn denied(access: &Access<'_>, account: &str, message: &str) -> KubeError {
+    KubeError::Denied(Box::new(Denial {
+        verb: access.verb.to_owned(),
+        group: access.group.clone(),
+        resource: access.resource.clone(),
+        namespace: access.namespace.clone(),
+        name: access.name.clone(),
+        account: account.to_owned(),
+        message: message.to_owned(),
+    }))
+}

@@ -1,0 +1,406 @@
+//! The host as a plugin in a test reaches it: every call is checked, counted, recorded, and may fail on purpose.
+
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, BTreeSet},
+    rc::Rc,
+    time::SystemTime,
+};
+
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+use super::{
+    budget::{Budget, Limits},
+    calls::{Call, Caller, Verb},
+    cluster::{Cluster, LogLine, Published, State},
+    faults::Fault,
+    object::{bad_request, not_found, ref_of, skipped, text},
+    ownership::{Owner, tie},
+    rights::{Access, Rights},
+    store::{Part, Store, Writer},
+};
+use crate::{
+    Applied, ApplyItem, ApplyOptions, AssetError, AssetFile, AssetTree, DeleteOptions, Event, Gvk, Host,
+    KubeError, Level, ObjectRef, Ownership, Page, Patch, Query, ReadOptions, ServedKind, ServerVersion,
+};
+
+/// What the operator of the cluster gave the plugin.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Settings {
+    pub(super) plugin: Option<String>,
+    pub(super) binding: Option<String>,
+    pub(super) assets: BTreeMap<String, Vec<AssetFile>>,
+}
+
+/// One hook call's way to the cluster, or a user's.
+#[derive(Debug)]
+pub(super) struct Session {
+    cluster: Cluster,
+    writer: Writer,
+    plugin: String,
+    /// None: a user, whose requests are not recorded and not held up.
+    rights: Option<Rights>,
+    caller: Caller,
+    owner: Option<Owner>,
+    budget: RefCell<Budget>,
+    settings: Rc<Settings>,
+    /// Kinds that were asked for and are not served.
+    missing: RefCell<BTreeSet<Gvk>>,
+}
+
+/// What one request is about.
+struct Request {
+    verb: Verb,
+    object: ObjectRef,
+    subresource: String,
+    body: Value,
+}
+
+impl Session {
+    pub(super) fn of_user(cluster: Cluster, writer: Writer) -> Self {
+        Self::new(cluster, writer, String::new(), None, Rc::default())
+    }
+
+    pub(super) fn by_hand(cluster: Cluster, plugin: &str, settings: Rc<Settings>) -> Self {
+        let writer = Writer { manager: format!("pilothouse-{plugin}"), cause: None };
+        Self::new(cluster, writer, plugin.to_owned(), Some(Rights::default()), settings)
+    }
+
+    fn new(
+        cluster: Cluster,
+        writer: Writer,
+        plugin: String,
+        rights: Option<Rights>,
+        settings: Rc<Settings>,
+    ) -> Self {
+        Self {
+            cluster,
+            writer,
+            plugin,
+            rights,
+            caller: Caller::Plugin,
+            owner: None,
+            budget: RefCell::new(Budget::new(Limits::default())),
+            settings,
+            missing: RefCell::default(),
+        }
+    }
+
+    /// The session of a hook call for an object.
+    pub(super) fn of_hook(
+        cluster: Cluster,
+        plugin: &str,
+        manager: &str,
+        rights: Rights,
+        owner: Owner,
+        limits: Limits,
+        settings: Rc<Settings>,
+    ) -> Self {
+        let writer = Writer { manager: manager.to_owned(), cause: Some(owner.reference.clone()) };
+        let budget = RefCell::new(Budget::new(limits));
+        Self {
+            budget,
+            owner: Some(owner),
+            ..Self::new(cluster, writer, plugin.to_owned(), Some(rights), settings)
+        }
+    }
+
+    /// The same with the host as caller: children and their pruning, without budget.
+    pub(super) fn into_host(mut self) -> Self {
+        self.caller = Caller::Host;
+        let limits = Limits { host_calls: u64::MAX, host_bytes: u64::MAX, ..Limits::default() };
+        self.budget = RefCell::new(Budget::new(limits));
+        self
+    }
+
+    /// The host's own writes on objects: under its own account and manager.
+    pub(super) fn of_host(cluster: Cluster, cause: &ObjectRef) -> Self {
+        let writer = Writer { manager: "pilothouse".to_owned(), cause: Some(cause.clone()) };
+        Self::new(cluster, writer, String::new(), Some(Rights::default()), Rc::default()).into_host()
+    }
+
+    pub(super) fn missing_kinds(&self) -> BTreeSet<Gvk> {
+        self.missing.borrow().clone()
+    }
+
+    /// Carries out one request: budget, rights, faults, the act, the record, and the crash if one is due.
+    fn request<T>(
+        &self,
+        request: Request,
+        act: impl FnOnce(&mut Store) -> Result<T, KubeError>,
+    ) -> Result<T, KubeError> {
+        let mut state = self.cluster.state();
+        let Some(rights) = &self.rights else { return act(&mut state.store) };
+        self.budget.borrow_mut().call(request.body.to_string().len())?;
+        let Request { verb, object, subresource, body } = request;
+        let mut call =
+            Call { caller: self.caller, verb, object, subresource, body, changed: false, error: None };
+        let before = state.store.changes.len();
+        let result = match self.refusal(&state, rights, &call) {
+            Some(refusal) => Err(refusal),
+            None => match Fault::strike(&mut state.faults, &call) {
+                Some((error, false)) => Err(error),
+                Some((error, true)) => act(&mut state.store).and(Err(error)),
+                None => act(&mut state.store),
+            },
+        };
+        call.changed = state.store.changes.len() > before;
+        call.error = result.as_ref().err().cloned();
+        if let Err(KubeError::UnknownKind(kind)) = &result {
+            self.missing.borrow_mut().insert(kind.clone());
+        }
+        let changed = call.changed;
+        state.calls.push(call);
+        state.crash.after_call(changed);
+        result
+    }
+
+    /// What the grants or the API server's RBAC say against a request.
+    fn refusal(&self, state: &State, rights: &Rights, call: &Call) -> Option<KubeError> {
+        let access = access(state, call.verb, &call.object, &call.subresource)?;
+        if let Err(refusal) = rights.check(&access) {
+            return Some(refusal);
+        }
+        let mut needed = vec![access.clone()];
+        // Applying what is not there is creating it as well.
+        if call.verb == Verb::Apply && matches!(state.store.find(&call.object), Ok(None)) {
+            needed.push(Access { verb: "create", ..access });
+        }
+        let forbidden = |access: &&Access<'_>| {
+            state.forbidden.iter().any(|(verb, resource)| verb == access.verb && *resource == access.resource)
+        };
+        needed.iter().find(forbidden).map(|access| rights.forbidden(access))
+    }
+
+    fn parse(&self, object: &str) -> Result<Value, KubeError> {
+        let value: Value =
+            serde_json::from_str(object).map_err(|error| bad_request(format!("the object: {error}")))?;
+        if text(&value, "/apiVersion").is_empty() || text(&value, "/kind").is_empty() {
+            return Err(bad_request("an object needs apiVersion and kind"));
+        }
+        Ok(value)
+    }
+
+    fn tied(&self, object: &str, ownership: Ownership) -> Result<Value, KubeError> {
+        let mut object = self.parse(object)?;
+        if let Some(owner) = &self.owner {
+            tie(&mut object, &self.plugin, owner, ownership);
+        }
+        Ok(object)
+    }
+
+    fn answer(&self, text: String) -> Result<String, KubeError> {
+        if self.rights.is_some() {
+            self.budget.borrow_mut().bytes(text.len())?;
+        }
+        Ok(text)
+    }
+
+    fn apply_item(&self, item: &ApplyItem, options: ApplyOptions) -> Result<Applied, KubeError> {
+        let object = self.tied(&item.object, item.ownership)?;
+        if text(&object, "/metadata/name").is_empty() {
+            return Err(bad_request("an applied object needs metadata.name"));
+        }
+        let request = Request::new(Verb::Apply, ref_of(&object)).body(object.clone());
+        self.request(request, |store| store.apply(object, options.force, options.dry_run, &self.writer))
+    }
+}
+
+impl Request {
+    fn new(verb: Verb, object: ObjectRef) -> Self {
+        Self { verb, object, subresource: String::new(), body: Value::Null }
+    }
+
+    fn body(self, body: Value) -> Self {
+        Self { body, ..self }
+    }
+
+    fn subresource(self, subresource: &str) -> Self {
+        Self { subresource: subresource.to_owned(), ..self }
+    }
+}
+
+/// The question to RBAC behind a request; none for kinds that are not served.
+fn access(state: &State, verb: Verb, object: &ObjectRef, subresource: &str) -> Option<Access<'static>> {
+    let kind = state.store.kinds.find(&object.kind).ok()?;
+    let resource = match subresource {
+        "" => kind.plural.clone(),
+        subresource => format!("{}/{subresource}", kind.plural),
+    };
+    let name = Some(object.name.clone()).filter(|name| !name.is_empty());
+    Some(Access {
+        verb: verb.rbac(),
+        group: kind.gvk.group.clone(),
+        resource,
+        namespace: object.namespace.clone(),
+        name,
+    })
+}
+
+impl Host for Session {
+    fn get(&self, object: &ObjectRef, options: &ReadOptions) -> Result<Option<String>, KubeError> {
+        let found =
+            self.request(Request::new(Verb::Get, object.clone()), |store| store.get(object, options))?;
+        found.map(|found| self.answer(found.to_string())).transpose()
+    }
+
+    fn list(&self, query: &Query, options: &ReadOptions) -> Result<Page, KubeError> {
+        let what =
+            ObjectRef { kind: query.kind.clone(), namespace: query.namespace.clone(), name: String::new() };
+        let page = self.request(Request::new(Verb::List, what), |store| store.list(query, options))?;
+        for item in &page.items {
+            self.budget.borrow_mut().bytes(item.len())?;
+        }
+        Ok(page)
+    }
+
+    fn apply(&self, items: &[ApplyItem], options: ApplyOptions) -> Vec<Result<Applied, KubeError>> {
+        let mut failed = false;
+        let one = |item| {
+            if failed && options.stop_on_error {
+                return Err(skipped());
+            }
+            let answer = self.apply_item(item, options);
+            failed |= answer.is_err();
+            answer
+        };
+        items.iter().map(one).collect()
+    }
+
+    fn create(&self, object: &str, ownership: Ownership) -> Result<String, KubeError> {
+        let object = self.tied(object, ownership)?;
+        let request = Request::new(Verb::Create, ref_of(&object)).body(object.clone());
+        let created = self.request(request, |store| store.create(object, &self.writer))?;
+        self.answer(created.to_string())
+    }
+
+    fn replace(&self, object: &str) -> Result<String, KubeError> {
+        let object = self.parse(object)?;
+        let request = Request::new(Verb::Update, ref_of(&object)).body(object.clone());
+        let replaced = self.request(request, |store| store.replace(object, Part::Main, &self.writer))?;
+        self.answer(replaced.to_string())
+    }
+
+    fn patch(&self, object: &ObjectRef, patch: &Patch) -> Result<String, KubeError> {
+        let body = serde_json::from_str(&patch.body).unwrap_or_default();
+        let request = Request::new(Verb::Patch, object.clone()).subresource(&patch.subresource).body(body);
+        let patched = self.request(request, |store| store.patch(object, patch, &self.writer))?;
+        self.answer(patched.to_string())
+    }
+
+    fn delete(&self, object: &ObjectRef, options: &DeleteOptions) -> Result<bool, KubeError> {
+        let request = Request::new(Verb::Delete, object.clone());
+        self.request(request, |store| store.delete(object, options, &self.writer))
+    }
+
+    fn logs(
+        &self,
+        namespace: &str,
+        pod: &str,
+        container: Option<&str>,
+        bytes: u32,
+    ) -> Result<String, KubeError> {
+        let object = ObjectRef::new(Gvk::new("", "v1", "Pod"), namespace, pod);
+        let request = Request::new(Verb::Logs, object.clone()).subresource("log");
+        let found = self.request(request, |store| store.find(&object).map(|found| found.is_some()))?;
+        if !found {
+            return Err(not_found("pods", pod));
+        }
+        let key = (namespace.to_owned(), pod.to_owned(), container.map(str::to_owned));
+        let text = self.cluster.state().pod_logs.get(&key).cloned().unwrap_or_default();
+        let keep = usize::try_from(bytes).unwrap_or(usize::MAX).min(64 * 1024);
+        let start = text.ceil_char_boundary(text.len().saturating_sub(keep));
+        self.answer(text.get(start..).unwrap_or_default().to_owned())
+    }
+
+    fn allowed(
+        &self,
+        verb: &str,
+        kind: &Gvk,
+        namespace: Option<&str>,
+        name: Option<&str>,
+    ) -> Result<bool, KubeError> {
+        let state = self.cluster.state();
+        let plural = state.store.kinds.find(kind)?.plural.clone();
+        let Some(rights) = &self.rights else { return Ok(true) };
+        let refused = state.forbidden.iter().any(|(known, resource)| known == verb && *resource == plural);
+        Ok(!refused && rights.allows(verb, &kind.group, &plural, namespace, name))
+    }
+
+    fn served_kinds(&self) -> Result<Vec<ServedKind>, KubeError> {
+        Ok(self.cluster.state().store.kinds.served())
+    }
+
+    fn version(&self) -> Result<ServerVersion, KubeError> {
+        Ok(ServerVersion { major: "1".to_owned(), minor: "36".to_owned(), git_version: "v1.36.0".to_owned() })
+    }
+
+    fn log(&self, level: Level, message: &str, fields: &[(String, String)]) {
+        let size = message.len() + fields.iter().map(|(key, value)| key.len() + value.len()).sum::<usize>();
+        if self.budget.borrow_mut().log(size) {
+            let line = LogLine { level, message: message.to_owned(), fields: fields.to_vec() };
+            self.cluster.state().logs.push(line);
+        }
+    }
+
+    fn publish(&self, event: &Event) {
+        if let Some(owner) = &self.owner {
+            let published = Published { object: owner.reference.clone(), event: event.clone() };
+            self.cluster.state().events.push(published);
+        }
+    }
+
+    fn counter_add(&self, name: &str, value: f64, labels: &[(String, String)]) {
+        if value.is_finite() && value >= 0.0 {
+            *self.cluster.state().metrics.entry(series(name, labels)).or_default() += value;
+        }
+    }
+
+    fn gauge_set(&self, name: &str, value: f64, labels: &[(String, String)]) {
+        self.cluster.state().metrics.insert(series(name, labels), value);
+    }
+
+    fn observe_seconds(&self, name: &str, value: f64, labels: &[(String, String)]) {
+        self.counter_add(&format!("{name}_sum"), value, labels);
+        self.counter_add(&format!("{name}_count"), 1.0, labels);
+    }
+
+    fn plugin_config(&self) -> String {
+        self.settings.plugin.clone().unwrap_or_else(|| "{}".to_owned())
+    }
+
+    fn binding_config(&self) -> String {
+        self.settings.binding.clone().unwrap_or_else(|| "{}".to_owned())
+    }
+
+    fn asset_stat(&self, name: &str) -> Result<AssetTree, AssetError> {
+        let files = self.settings.assets.get(name).ok_or(AssetError::Unknown)?;
+        let mut hash = Sha256::new();
+        for file in files {
+            for part in [file.path.as_bytes(), &file.content] {
+                hash.update(part.len().to_le_bytes());
+                hash.update(part);
+            }
+        }
+        let digest = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        let size = files.iter().map(|file| u64::try_from(file.content.len()).unwrap_or(u64::MAX)).sum();
+        Ok(AssetTree { name: name.to_owned(), digest, size })
+    }
+
+    fn asset_read(&self, name: &str) -> Result<Vec<AssetFile>, AssetError> {
+        self.settings.assets.get(name).cloned().ok_or(AssetError::Unknown)
+    }
+
+    fn now(&self) -> SystemTime {
+        self.cluster.now()
+    }
+}
+
+fn series(name: &str, labels: &[(String, String)]) -> String {
+    if labels.is_empty() {
+        return name.to_owned();
+    }
+    let labels: Vec<_> = labels.iter().map(|(key, value)| format!("{key}={value:?}")).collect();
+    format!("{name}{{{}}}", labels.join(","))
+}

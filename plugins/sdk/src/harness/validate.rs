@@ -1,0 +1,74 @@
+//! What the API server refuses, where plugins meet it: names, and fields that cannot change.
+
+use serde_json::Value;
+
+use super::object::{text, unprocessable};
+use crate::KubeError;
+
+/// Refuses a name that is no DNS subdomain (RFC 1123); RBAC's names may be anything that fits a path.
+pub(super) fn name(group: &str, kind: &str, name: &str) -> Result<(), KubeError> {
+    let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '.';
+    let edge = |c: Option<char>| c.is_some_and(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
+    let is_subdomain = name.chars().all(fits) && edge(name.chars().next()) && edge(name.chars().last());
+    let free = group == "rbac.authorization.k8s.io";
+    if name.len() > 253 || name.is_empty() || !(free || is_subdomain) {
+        return Err(unprocessable(format!(
+            "{kind} {name:?} is invalid: metadata.name: Invalid value: {name:?}: a lowercase RFC 1123 subdomain must consist \
+             of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character"
+        )));
+    }
+    Ok(())
+}
+
+/// Fields that stay as they were created.
+const IMMUTABLE: &[(&str, &[&str])] = &[
+    ("DaemonSet", &["/spec/selector"]),
+    ("Deployment", &["/spec/selector"]),
+    ("Job", &["/spec/selector", "/spec/template"]),
+    ("ReplicaSet", &["/spec/selector"]),
+    ("RoleBinding", &["/roleRef"]),
+    ("ClusterRoleBinding", &["/roleRef"]),
+    ("Secret", &["/type"]),
+    ("StatefulSet", &["/spec/selector", "/spec/serviceName", "/spec/volumeClaimTemplates"]),
+];
+
+/// Refuses a change of what cannot change.
+pub(super) fn update(old: &Value, new: &Value) -> Result<(), KubeError> {
+    let (kind, name) = (text(new, "/kind"), text(new, "/metadata/name"));
+    let built_in = matches!(
+        text(new, "/apiVersion").split('/').next(),
+        Some("v1" | "apps" | "batch" | "rbac.authorization.k8s.io")
+    );
+    let fields = IMMUTABLE.iter().find(|(known, _)| *known == kind).map_or(&[][..], |(_, fields)| fields);
+    for pointer in fields.iter().filter(|_| built_in) {
+        if old.pointer(pointer) != new.pointer(pointer) {
+            let field = pointer.trim_start_matches('/').replace('/', ".");
+            return Err(unprocessable(format!(
+                "{kind} {name:?} is invalid: {field}: Invalid value: field is immutable"
+            )));
+        }
+    }
+    let frozen = |object: &Value| object.get("immutable").and_then(Value::as_bool) == Some(true);
+    if matches!(kind, "ConfigMap" | "Secret")
+        && frozen(old)
+        && (old.get("data") != new.get("data") || !frozen(new))
+    {
+        return Err(unprocessable(format!(
+            "{kind} {name:?} is invalid: data: Forbidden: field is immutable when `immutable` is set"
+        )));
+    }
+    Ok(())
+}
+
+/// Which field of a namespaced or cluster-scoped reference is wrong, if one is.
+pub(super) fn scope(kind: &super::kinds::Kind, namespace: Option<&str>) -> Result<(), KubeError> {
+    match (kind.namespaced, namespace) {
+        (true, None) => {
+            Err(super::object::bad_request(format!("{} is namespaced: a namespace is needed", kind.gvk)))
+        }
+        (false, Some(_)) => {
+            Err(super::object::bad_request(format!("{} is cluster-scoped: it has no namespace", kind.gvk)))
+        }
+        _ => Ok(()),
+    }
+}
