@@ -3,11 +3,14 @@
 //! [`request`] sends one request; [`path`] names things; [`review`] asks what an account may do. Writes of objects go
 //! through `action::execute` only, which is built on this.
 
-use std::sync::Arc;
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::action::execute::Executor;
 use crate::controller::discovery::Discovery;
-use crate::controller::watch::Watches;
+use crate::controller::observe::Observer;
+use crate::controller::watch::Cached;
+use crate::object::ObjectKey;
 
 pub mod path;
 pub mod request;
@@ -24,16 +27,33 @@ pub struct Cluster {
     /// Kinds and resources.
     pub discovery: Arc<Discovery>,
     /// Shared watches and their caches.
-    pub watches: Arc<Watches>,
+    pub observer: Arc<Observer>,
     /// The only writer of objects.
     pub executor: Executor,
     /// What accounts may do, remembered for seconds.
     pub reviews: Reviews,
-    /// Watches of children are held in these namespaces; empty: in all.
-    pub namespaces: Vec<String>,
+    waiting: Mutex<HashSet<ObjectKey>>,
 }
 
 impl Cluster {
-    pub fn cached(&self, _plugin: &str, _key: &crate::object::ObjectKey) -> Option<Option<std::sync::Arc<[u8]>>> { None }
-    pub async fn child(&self, _plugin: &str, _r: &path::Resource, _key: &crate::object::ObjectKey) -> Option<crate::controller::watch::Cached> { None }
+    /// The cluster behind a client.
+    pub fn new(api: Api, discovery: Arc<Discovery>, observer: Arc<Observer>) -> Self {
+        let executor = Executor::new(api.clone());
+        Self { api, discovery, observer, executor, reviews: Reviews::default(), waiting: Mutex::default() }
+    }
+
+    /// A tied object as the watch of the plugin's children has it. `None`: not there, or the watch has no list yet.
+    pub async fn tied(&self, plugin: &Arc<str>, key: &ObjectKey) -> Option<Arc<Cached>> {
+        self.observer.tied(plugin, key).await
+    }
+
+    /// The owner asked for a kind that is not served: it is queued again when definitions change.
+    pub fn wait_for_kind(&self, owner: &ObjectKey) {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).insert(owner.clone());
+    }
+
+    /// The owners that wait for a kind; they have to ask again.
+    pub fn take_waiting(&self) -> HashSet<ObjectKey> {
+        std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner))
+    }
 }

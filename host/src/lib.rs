@@ -3,5 +3,18 @@
 //! The flow is the table of contents: watch → queue → reconcile → plugin call → plan → execute → status.
 //! `docs/ARCHITECTURE.md` draws it.
 
+pub mod action;
+pub mod app;
+pub mod asset;
+pub mod binding;
+pub mod capability;
+pub mod cli;
+pub mod cluster;
 pub mod controller;
+pub mod disk;
+pub mod health;
 pub mod object;
+pub mod plugin;
+pub mod status;
+pub mod telemetry;
+pub mod watches_file;

@@ -1,3 +1,31 @@
-//! The `pilothouse` binary.
+//! The `pilothouse` binary: parse, run, exit code.
 
-fn main() {}
+use std::process::ExitCode;
+
+use clap::Parser as _;
+use pilothouse::app;
+use pilothouse::cli::{Cli, Command, plugin};
+
+fn main() -> ExitCode {
+    let failed = |error: &dyn std::error::Error, code: u8| {
+        eprintln!("pilothouse: {error}");
+        ExitCode::from(code)
+    };
+    match Cli::parse().command {
+        Command::Run(args) => match app::run(*args) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => failed(&error, error.exit_code()),
+        },
+        Command::Plugin(command) => match plugin::execute(&command) {
+            Ok(text) => {
+                print!("{text}");
+                ExitCode::SUCCESS
+            }
+            Err(error) => failed(&error, 1),
+        },
+        Command::Version => {
+            print!("{}", app::version());
+            ExitCode::SUCCESS
+        }
+    }
+}

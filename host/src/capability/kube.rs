@@ -46,7 +46,10 @@ impl HookContext {
     async fn resource(&self, gvk: &Gvk) -> Result<Arc<Resource>, Error> {
         match self.cluster.discovery.resolve(gvk).await {
             Ok(resource) => Ok(resource),
-            Err(DiscoveryError::Unknown(_)) => Err(Error::UnknownKind(wit_gvk(gvk))),
+            Err(DiscoveryError::Unknown(_)) => {
+                self.cluster.wait_for_kind(&self.owner.key);
+                Err(Error::UnknownKind(wit_gvk(gvk)))
+            }
             Err(error) => Err(Error::Unavailable(Status { code: 0, reason: String::new(), message: error.to_string() })),
         }
     }

@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use notify::{RecursiveMode, Watcher as _};
-use tokio::sync::mpsc;
+use notify::RecursiveMode;
 use tokio::time::Instant;
 
 use super::compiled::CompiledCache;
@@ -14,10 +13,9 @@ use super::engine::Engine;
 use super::package::{Package, PackageError, digest};
 use super::registry::Registry;
 use super::revision::{Revision, RevisionError};
-use crate::capability::grants::GrantsFile;
+use crate::disk::Changes;
+use crate::capability::grants::{GrantSpec, GrantsFile};
 
-/// Quiet time after the last change of a directory before it is read: a build tool writes in several steps.
-const SETTLE: Duration = Duration::from_millis(50);
 /// How long a file may be missing before its plugin is retired: a build tool removes and writes again.
 const GRACE: Duration = Duration::from_secs(3);
 
@@ -30,6 +28,8 @@ pub struct Loader {
     pub cache: CompiledCache,
     /// What the administrator granted.
     pub grants: Arc<GrantsFile>,
+    /// Give plugins that no grant names what they ask for.
+    pub grant_requested: bool,
     /// Where revisions go to work.
     pub registry: Arc<Registry>,
 }
@@ -51,7 +51,9 @@ impl Loader {
     async fn prepare(&self, package: Package) -> Result<Revision, RevisionError> {
         let loader = self.clone();
         let prepare = move || {
-            let grant = loader.grants.plugins.get(&package.manifest.name);
+            let all = GrantSpec { all_requested: true, ..GrantSpec::default() };
+            let named = loader.grants.plugins.get(&package.manifest.name);
+            let grant = named.or_else(|| loader.grant_requested.then_some(&all));
             Revision::prepare(&loader.engine, &loader.cache, &package, grant)
         };
         tokio::task::spawn_blocking(prepare).await.unwrap_or_else(|e| Err(RevisionError::Internal(e.to_string())))
@@ -140,28 +142,17 @@ impl Directory {
     /// # Errors
     /// When the system cannot watch the directory.
     pub async fn watch(mut self) -> notify::Result<()> {
-        let (changed, mut changes) = mpsc::channel::<()>(1);
-        // One waiting mark is enough: the scan looks at everything.
-        let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-            if event.map_or(true, |event| !event.kind.is_access()) {
-                let _ = changed.try_send(());
-            }
-        })?;
-        watcher.watch(&self.path, RecursiveMode::NonRecursive)?;
+        let mut changes = Changes::watch(&self.path, RecursiveMode::NonRecursive)?;
         // What changed between the first scan and the watch.
         let mut look_again = Some(Duration::ZERO);
         loop {
-            match look_again {
-                Some(delay) => {
-                    let _ = tokio::time::timeout(delay, changes.recv()).await;
-                }
-                None => {
-                    if changes.recv().await.is_none() {
-                        return Ok(());
-                    }
-                }
+            let going_on = match look_again {
+                Some(delay) => tokio::time::timeout(delay, changes.settled()).await.unwrap_or(true),
+                None => changes.settled().await,
+            };
+            if !going_on {
+                return Ok(());
             }
-            while tokio::time::timeout(SETTLE, changes.recv()).await.is_ok_and(|mark| mark.is_some()) {}
             if let Err(error) = self.scan().await {
                 tracing::warn!(directory = %self.path.display(), %error, "plugin directory cannot be read");
             }

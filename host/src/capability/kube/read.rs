@@ -11,6 +11,7 @@ use crate::capability::HookContext;
 use crate::capability::grants::Access;
 use crate::cluster::path::{Resource, escape};
 use crate::cluster::request::Call;
+use crate::controller::discovery::Served;
 use crate::object::ObjectKey;
 use crate::plugin::bindings::kube::{Consistency, Error, Page, Query, ReadOptions, ServedKind, ServerVersion};
 use crate::plugin::bindings::{ObjectRef, WitGvk};
@@ -29,13 +30,10 @@ impl HookState {
         let access = access(&resource, "get", "", &key);
         cx.granted(&access)?;
         if options.consistency == Consistency::Cached
-            && let Some(answer) = cx.cluster.cached(&cx.plugin.name, &key)
+            && let Some(cached) = cx.cluster.observer.known(&cx.plugin.name, &key)
         {
             cx.reviewed(&access).await?;
-            return match answer {
-                Some(json) => self.project(&json, &options.fields).map(Some),
-                None => Ok(None),
-            };
+            return self.project(&cached.json, &options.fields).map(Some);
         }
         cx.pace().await?;
         let path = resource.object(key.namespace.as_deref(), &key.name, "");
@@ -133,7 +131,7 @@ impl HookState {
             Error::Unavailable(crate::plugin::bindings::Status { code: 0, reason: String::new(), message: error.to_string() })
         })?;
         self.settle(served.len() * 64)?;
-        let kind = |served: &crate::controller::discovery::Served| ServedKind {
+        let kind = |served: &Served| ServedKind {
             kind: wit_gvk(&served.resource.gvk),
             resource: served.resource.plural.clone(),
             namespaced: served.resource.namespaced,

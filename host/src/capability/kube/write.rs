@@ -41,7 +41,7 @@ impl HookState {
         let key = ObjectKey::of(&object);
         let namespaced_key = key.clone().filter(|_| resource.namespaced);
         let cached = match (&key, tie) {
-            (Some(key), Tie::Mark | Tie::Reference) => cx.cluster.child(&cx.plugin.name, &resource, key).await,
+            (Some(key), Tie::Mark | Tie::Reference) => cx.cluster.tied(&cx.plugin.name, key).await,
             _ => None,
         };
         let live = cached.as_ref().map(|cached| Live { resource_version: &cached.resource_version, json: &cached.json });

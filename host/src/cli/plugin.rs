@@ -1,0 +1,132 @@
+//! `pilothouse plugin`: files of plugins.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use clap::Subcommand;
+
+use crate::plugin::manifest::{Manifest, ManifestError};
+use crate::plugin::package::{Package, PackageError, embed};
+
+/// Files of plugins.
+#[derive(Debug, Subcommand)]
+pub enum PluginCommand {
+    /// Put a manifest into a component, so that the host can load it.
+    #[command(after_help = "EXAMPLE:\n  pilothouse plugin build target/wasm32-wasip2/release/hello.wasm --manifest plugin.yaml -o hello.wasm")]
+    Build {
+        /// The component, as the compiler wrote it.
+        component: PathBuf,
+        /// The plugin's description.
+        #[arg(long, value_name = "FILE", default_value = "plugin.yaml")]
+        manifest: PathBuf,
+        /// Where to write the plugin.
+        #[arg(short, long, value_name = "FILE")]
+        output: PathBuf,
+    },
+    /// Print what a plugin says about itself. Runs nothing of it.
+    #[command(after_help = "EXAMPLE:\n  pilothouse plugin inspect hello.wasm")]
+    Inspect {
+        /// The plugin.
+        plugin: PathBuf,
+    },
+}
+
+/// Why a command could not do its work.
+#[derive(Debug, thiserror::Error)]
+pub enum PluginCommandError {
+    /// A file cannot be read or written.
+    #[error("{path}: {source}")]
+    File {
+        /// The file.
+        path: String,
+        /// The system's words.
+        #[source]
+        source: std::io::Error,
+    },
+    /// A manifest is refused.
+    #[error("{path}: {source}")]
+    Manifest {
+        /// The file.
+        path: String,
+        /// What is wrong.
+        #[source]
+        source: ManifestError,
+    },
+    /// The file is no plugin of this host.
+    #[error("{path}: {source}")]
+    Package {
+        /// The file.
+        path: String,
+        /// What is wrong.
+        #[source]
+        source: PackageError,
+    },
+}
+
+/// Does the command; the answer is what to print.
+///
+/// # Errors
+/// Names the file and what is wrong with it.
+pub fn execute(command: &PluginCommand) -> Result<String, PluginCommandError> {
+    match command {
+        PluginCommand::Build { component, manifest, output } => build(component, manifest, output),
+        PluginCommand::Inspect { plugin } => inspect(plugin),
+    }
+}
+
+fn build(component: &Path, manifest: &Path, output: &Path) -> Result<String, PluginCommandError> {
+    let text = String::from_utf8_lossy(&read(manifest)?).into_owned();
+    let description = Manifest::parse(&text)
+        .map_err(|source| PluginCommandError::Manifest { path: manifest.display().to_string(), source })?;
+    let package = |source| PluginCommandError::Package { path: component.display().to_string(), source };
+    let bytes = embed(&read(component)?, &description).map_err(package)?;
+    let built = Package::read(bytes).map_err(package)?;
+    write_whole(output, &built.bytes)?;
+    Ok(format!("{}: {} {} ({} bytes, sha256 {})\n", output.display(), description.name, description.version, built.bytes.len(), built.digest))
+}
+
+/// The host may be watching the directory: the file appears under its name when it is whole.
+fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), PluginCommandError> {
+    let failed = |source| PluginCommandError::File { path: path.display().to_string(), source };
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(directory).map_err(failed)?;
+    std::io::Write::write_all(&mut file, bytes).map_err(failed)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        std::fs::set_permissions(file.path(), std::fs::Permissions::from_mode(0o644)).map_err(failed)?;
+    }
+    file.persist(path).map(drop).map_err(|error| failed(error.error))
+}
+
+fn inspect(plugin: &Path) -> Result<String, PluginCommandError> {
+    let package = |source| PluginCommandError::Package { path: plugin.display().to_string(), source };
+    let read = Package::read(read(plugin)?).map_err(package)?;
+    let manifest = &read.manifest;
+    let mut out = String::new();
+    let _ = writeln!(out, "{} {}  {}", manifest.name, manifest.version, manifest.description);
+    let _ = writeln!(out, "interface  {}", manifest.interface);
+    let _ = writeln!(out, "sha256     {}  ({} bytes)", read.digest, read.bytes.len());
+    for kind in &manifest.kinds {
+        let finalizer = kind.finalizer.as_deref().map(|name| format!("  finalizer {name}")).unwrap_or_default();
+        let _ = writeln!(out, "kind       {}{finalizer}", kind.gvk());
+    }
+    if manifest.bindable {
+        let _ = writeln!(out, "kind       those that the configuration binds to it");
+    }
+    for rule in &manifest.rights.kube {
+        let _ = writeln!(
+            out,
+            "asks for   {} on {} in groups [{}]",
+            rule.verbs.join(","),
+            rule.resources.join(","),
+            rule.api_groups.join(",")
+        );
+    }
+    let _ = writeln!(out, "instance   {:?}", manifest.instance.model);
+    Ok(out)
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, PluginCommandError> {
+    std::fs::read(path).map_err(|source| PluginCommandError::File { path: path.display().to_string(), source })
+}

@@ -1,0 +1,144 @@
+//! `pilothouse run`: its flags, each with an environment variable of the same meaning. Names that operator-sdk's
+//! `helm-operator run` has too mean the same here.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::ClusterArgs;
+use crate::telemetry::LogFormat;
+use crate::watches_file::go_duration;
+
+/// Flags of `pilothouse run`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+EXAMPLES:
+  pilothouse run                                     # ./watches.yaml, plugins of /plugins, the pod's service account
+  pilothouse run --plugin-dir ./plugins --grant-requested --kubeconfig ~/.kube/config
+  WATCH_NAMESPACE=shop,bank pilothouse run --watches-file watches.yaml --reconcile-period 5m
+
+A grants file says what each plugin may do; a plugin that is not named may do nothing:
+  plugins:
+    hello:
+      serviceAccount: operators/hello     # act as this account; default: the host's own
+      kube:                               # rules as in RBAC, with `namespaces` beside them
+        - { apiGroups: [apps], resources: [deployments], verbs: ['*'], namespaces: [shop] }
+      limits: { memoryMiB: 64 }           # ceiling")]
+pub struct RunArgs {
+    /// Where the cluster is.
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
+    /// operator-sdk's watches file: charts and the kinds they reconcile. Default: ./watches.yaml where it exists.
+    #[arg(long, env = "PILOTHOUSE_WATCHES_FILE", value_name = "FILE")]
+    pub watches_file: Option<PathBuf>,
+    /// Directory of plugin files (*.wasm), watched for changes. May be given several times.
+    #[arg(long, env = "PILOTHOUSE_PLUGIN_DIR", value_name = "DIR", value_delimiter = ',', default_value = "/plugins")]
+    pub plugin_dir: Vec<PathBuf>,
+    /// What plugins may do.
+    #[arg(long, env = "PILOTHOUSE_GRANTS", value_name = "FILE")]
+    pub grants: Option<PathBuf>,
+    /// Grant plugins that the grants file does not name what their manifests ask for. For development.
+    #[arg(long, env = "PILOTHOUSE_GRANT_REQUESTED")]
+    pub grant_requested: bool,
+    /// Plugin that reconciles the kinds of the watches file.
+    #[arg(long, env = "PILOTHOUSE_WATCHES_PLUGIN", value_name = "NAME", default_value = "helm")]
+    pub watches_plugin: String,
+    /// Namespaces to watch, separated by commas. Default: all.
+    #[arg(long, env = "WATCH_NAMESPACE", value_name = "NS,NS", value_delimiter = ',')]
+    pub namespace: Vec<String>,
+    /// Reconcile every object again after this time, changed or not. Drift is found by watches; this is the safety net.
+    #[arg(long, env = "PILOTHOUSE_RECONCILE_PERIOD", value_name = "DURATION", default_value = "10m", value_parser = duration)]
+    pub reconcile_period: Duration,
+    /// Hook calls at once. Default: twice the processors.
+    #[arg(long, env = "PILOTHOUSE_MAX_CONCURRENT_RECONCILES", value_name = "N")]
+    pub max_concurrent_reconciles: Option<usize>,
+    /// Address of /metrics; 0 turns it off.
+    #[arg(long, env = "PILOTHOUSE_METRICS_BIND_ADDRESS", value_name = "ADDR", default_value = ":8080", value_parser = address)]
+    pub metrics_bind_address: Address,
+    /// Address of /healthz and /readyz; 0 turns it off.
+    #[arg(long, env = "PILOTHOUSE_HEALTH_PROBE_BIND_ADDRESS", value_name = "ADDR", default_value = ":8081", value_parser = address)]
+    pub health_probe_bind_address: Address,
+    /// Work only while holding a lease, so that several replicas can wait beside each other.
+    #[arg(long, env = "PILOTHOUSE_LEADER_ELECT", num_args = 0..=1, default_missing_value = "true", default_value = "false", require_equals = true, action = clap::ArgAction::Set)]
+    pub leader_elect: bool,
+    /// Name of the lease.
+    #[arg(long, env = "PILOTHOUSE_LEADER_ELECTION_ID", value_name = "NAME", default_value = "pilothouse")]
+    pub leader_election_id: String,
+    /// Namespace of the lease. Default: the pod's, else `default`.
+    #[arg(long, env = "PILOTHOUSE_LEADER_ELECTION_NAMESPACE", value_name = "NS")]
+    pub leader_election_namespace: Option<String>,
+    /// Directory for compiled plugins; a restart then compiles nothing.
+    #[arg(long, env = "PILOTHOUSE_CACHE_DIR", value_name = "DIR", default_value = "/var/cache/pilothouse")]
+    pub cache_dir: PathBuf,
+    /// How long calls under way may take to end after SIGTERM.
+    #[arg(long, env = "PILOTHOUSE_GRACE_PERIOD", value_name = "DURATION", default_value = "25s", value_parser = duration)]
+    pub grace_period: Duration,
+    /// Name of the host's own pod, for events about plugins.
+    #[arg(long, env = "POD_NAME", hide = true)]
+    pub pod_name: Option<String>,
+    /// Namespace of the host's own pod.
+    #[arg(long, env = "POD_NAMESPACE", hide = true)]
+    pub pod_namespace: Option<String>,
+    /// Log lines for people or as JSON.
+    #[arg(long, env = "PILOTHOUSE_LOG_FORMAT", value_enum, default_value_t)]
+    pub log_format: LogFormat,
+    /// What is logged, in RUST_LOG's language: `info`, `debug`, `pilothouse=debug,plugin=info`.
+    #[arg(long, env = "PILOTHOUSE_LOG", value_name = "FILTER", default_value = "info")]
+    pub log: String,
+}
+
+/// An address to serve at, or none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Address(pub Option<SocketAddr>);
+
+/// `host:port`, `:port` for all interfaces (as Go writes it), `0` for none.
+fn address(text: &str) -> Result<Address, String> {
+    if text == "0" {
+        return Ok(Address(None));
+    }
+    let full = if text.starts_with(':') { format!("0.0.0.0{text}") } else { text.to_owned() };
+    let parsed = full.parse().map_err(|_| format!("{text:?} is no address such as :8080 or 127.0.0.1:8080"))?;
+    Ok(Address(Some(parsed)))
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    go_duration(text).ok_or_else(|| format!("{text:?} is no duration such as 90s or 1m30s"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::{Cli, Command};
+    use clap::Parser as _;
+
+    fn parse(args: &[&str]) -> RunArgs {
+        let cli = Cli::try_parse_from(["pilothouse", "run"].iter().chain(args)).unwrap();
+        match cli.command {
+            Command::Run(args) => *args,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_flags_of_an_operator_sdk_deployment_are_understood() {
+        let args = parse(&[
+            "--health-probe-bind-address=:8081",
+            "--metrics-bind-address=127.0.0.1:8080",
+            "--leader-elect",
+            "--leader-election-id=playerstats-operator",
+        ]);
+        assert!(args.leader_elect);
+        assert_eq!(args.leader_election_id, "playerstats-operator");
+        assert_eq!(args.metrics_bind_address, Address(Some(([127, 0, 0, 1], 8080).into())));
+        assert!(!parse(&["--leader-elect=false"]).leader_elect);
+    }
+
+    #[test]
+    fn a_wrong_address_is_answered_with_an_example() {
+        let error = Cli::try_parse_from(["pilothouse", "run", "--metrics-bind-address", "x"]).unwrap_err().to_string();
+        assert!(error.contains("is no address such as :8080"), "{error}");
+        assert_eq!(parse(&["--metrics-bind-address", "0"]).metrics_bind_address, Address(None));
+    }
+}

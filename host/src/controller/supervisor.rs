@@ -1,0 +1,362 @@
+//! Keeps everything moving: watches feed the queue, workers take from it, and plugins, assets and definitions may change
+//! at any time.
+
+use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
+
+use futures::FutureExt as _;
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tracing::Instrument as _;
+
+use super::observe::{Observed, Origin, Observer};
+use super::queue::{Priority, Queue, Reason, Verdict, Work};
+use super::reconcile::{Done, PLUGIN_BURST, PLUGIN_QPS, Reconciler};
+use super::routes::{Kind, Routes};
+use super::throttle::Throttle;
+use super::watch::{Cached, WatchHandle, WatchSpec};
+use crate::binding::Binding;
+use crate::health::Readiness;
+use crate::object::{Gvk, ObjectKey};
+use crate::plugin::manifest::Manifest;
+use crate::plugin::registry::Change;
+use crate::plugin::revision::Revision;
+
+/// Between the objects that are queued again after a swap: a bad revision shows before it has met all of them.
+const STAGGER: Duration = Duration::from_millis(10);
+/// The whole of it never takes longer than this.
+const STAGGER_MAX: Duration = Duration::from_secs(10);
+
+/// A kind in the hands of a plugin, with the watches that feed it.
+struct Bound {
+    binding: Arc<Binding>,
+    watches: Vec<WatchHandle>,
+}
+
+/// The moving parts.
+pub struct Supervisor {
+    reconciler: Arc<Reconciler>,
+    queue: Queue,
+    observer: Arc<Observer>,
+    routes: Mutex<Routes>,
+    bound: RwLock<HashMap<Arc<Gvk>, Bound>>,
+    throttles: Mutex<HashMap<Arc<str>, Arc<Throttle>>>,
+    readiness: Readiness,
+    namespaces: Vec<String>,
+    resync: Duration,
+}
+
+impl std::fmt::Debug for Supervisor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Supervisor").field("namespaces", &self.namespaces).finish_non_exhaustive()
+    }
+}
+
+/// What a supervisor is made of.
+#[derive(Debug)]
+pub struct Parts {
+    /// One object at a time.
+    pub reconciler: Arc<Reconciler>,
+    /// The work queue.
+    pub queue: Queue,
+    /// Where watches report.
+    pub observer: Arc<Observer>,
+    /// What the host waits for before it is ready.
+    pub readiness: Readiness,
+    /// Namespaces to watch; empty: all.
+    pub namespaces: Vec<String>,
+    /// The periodic safety net of kinds that plugins bring themselves.
+    pub resync: Duration,
+}
+
+impl Supervisor {
+    /// A supervisor that watches nothing yet.
+    pub fn new(parts: Parts) -> Arc<Self> {
+        let Parts { reconciler, queue, observer, readiness, namespaces, resync } = parts;
+        Arc::new(Self {
+            reconciler,
+            queue,
+            observer,
+            routes: Mutex::default(),
+            bound: RwLock::default(),
+            throttles: Mutex::default(),
+            readiness,
+            namespaces,
+            resync,
+        })
+    }
+
+    /// Puts a kind into the hands of a plugin and starts watching it. A kind that is bound already keeps its binding.
+    pub fn bind(self: &Arc<Self>, binding: Binding) {
+        let mut bound = self.bound.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(other) = bound.get(&binding.gvk) {
+            if other.binding.origin != binding.origin {
+                tracing::error!(kind = %binding.gvk, origin = binding.origin, other = other.binding.origin, "the kind is taken; this binding is left out");
+            }
+            return;
+        }
+        let binding = Arc::new(binding);
+        let scopes: Vec<Option<&str>> =
+            if self.namespaces.is_empty() { vec![None] } else { self.namespaces.iter().map(|ns| Some(ns.as_str())).collect() };
+        let watches: Vec<WatchHandle> = scopes
+            .into_iter()
+            .map(|namespace| self.observer.watch_primary(&binding, namespace))
+            .collect();
+        for (index, watch) in watches.iter().enumerate() {
+            self.await_sync(&binding, index, watch);
+        }
+        tracing::info!(kind = %binding.gvk, plugin = %binding.plugin, origin = binding.origin, "watching");
+        bound.insert(Arc::clone(&binding.gvk), Bound { binding, watches });
+    }
+
+    fn await_sync(self: &Arc<Self>, binding: &Binding, index: usize, watch: &WatchHandle) {
+        let name = format!("{}#{index}", binding.gvk);
+        self.readiness.wait_for(&name, &format!("the first list of {}", binding.gvk));
+        let (readiness, synced) = (self.readiness.clone(), watch.synced());
+        tokio::spawn(async move {
+            synced.await;
+            readiness.done(&name);
+        });
+    }
+
+    /// What a plugin at work says about itself.
+    pub fn manifest_of(&self, plugin: &str) -> Option<Manifest> {
+        self.reconciler.registry.active(plugin).map(|revision| revision.manifest.clone())
+    }
+
+    /// Lets go of the kinds of a plugin (of those it brought itself, when `own_only`).
+    fn unbind(&self, plugin: &str, keep: impl Fn(&Gvk) -> bool) {
+        let mut bound = self.bound.write().unwrap_or_else(PoisonError::into_inner);
+        bound.retain(|gvk, entry| {
+            let stays = &*entry.binding.plugin != plugin || entry.binding.origin != plugin_origin(plugin) || keep(gvk);
+            if !stays {
+                tracing::info!(kind = %gvk, plugin, "no longer watched; its objects are left as they are");
+            }
+            stays
+        });
+    }
+
+    /// Takes changes of watched objects to the queue, until the stream ends.
+    pub async fn route(self: Arc<Self>, mut observed: mpsc::UnboundedReceiver<Observed>) {
+        while let Some(observed) = observed.recv().await {
+            match &observed.origin {
+                Origin::Primary(binding) => self.on_primary(binding, &observed),
+                Origin::Tied => self.on_tied(&observed),
+                Origin::Wished(spec) => self.on_wished(spec, &observed),
+            }
+        }
+    }
+
+    fn on_primary(&self, binding: &Arc<Binding>, observed: &Observed) {
+        let event = &observed.event;
+        let Some(after) = &event.after else {
+            self.queue.remove(&event.key);
+            self.routes().forget(&event.key);
+            self.reconciler.forget(&event.key);
+            return;
+        };
+        self.routes().know(&event.key, &after.uid);
+        let (reason, priority) = match &event.before {
+            None if event.relisted => (Reason::Start, Priority::Low),
+            None => (Reason::Changed, Priority::High),
+            Some(before) if before.uid != after.uid => (Reason::Changed, Priority::High),
+            Some(before) if before.digest == after.digest => return,
+            Some(_) if self.reconciler.is_own_write(&event.key, &after.resource_version) => return,
+            Some(_) => (Reason::Changed, Priority::High),
+        };
+        self.queue.add(&event.key, &binding.plugin, reason, priority);
+    }
+
+    fn on_tied(&self, observed: &Observed) {
+        let event = &observed.event;
+        let Some(state) = event.after.as_ref().or(event.before.as_ref()) else { return };
+        if event.after.is_none() {
+            self.reconciler.cluster.executor.forget(&event.key);
+        }
+        let kind = match (&event.before, &event.after) {
+            // The first list after a start: owners are queued anyway.
+            (None, Some(_)) if event.relisted => return,
+            (_, Some(after)) if self.reconciler.cluster.executor.is_own_write(&event.key, &after.resource_version) => return,
+            (Some(before), Some(after)) if before.digest == after.digest => Kind::StatusOnly,
+            _ => Kind::Drift,
+        };
+        let Some((_, uid)) = crate::action::ownership::owner_of(|label| state.label(label)) else { return };
+        let owner = self.routes().owner_of_child(uid, &event.key.gvk, kind).cloned();
+        if let Some(owner) = owner {
+            self.enqueue(&owner, Reason::Child(event.key.clone()));
+        }
+    }
+
+    fn on_wished(&self, spec: &WatchSpec, observed: &Observed) {
+        let event = &observed.event;
+        let kind = match (&event.before, &event.after) {
+            (None, Some(_)) if event.relisted => return,
+            (Some(before), Some(after)) if before.digest == after.digest => Kind::StatusOnly,
+            _ => Kind::Drift,
+        };
+        let waiting = self.routes().waiting_for(spec, kind);
+        for owner in waiting {
+            self.enqueue(&owner, Reason::Related(event.key.clone()));
+        }
+    }
+
+    fn enqueue(&self, owner: &ObjectKey, reason: Reason) {
+        let bound = self.bound.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(entry) = bound.get(&owner.gvk) {
+            self.queue.add(owner, &entry.binding.plugin, reason, Priority::High);
+        }
+    }
+
+    /// Takes objects from the queue and reconciles them, until the queue drains. Run as many as calls may be at once.
+    pub async fn work(self: Arc<Self>) {
+        while let Some(work) = self.queue.next().await {
+            self.work_on(work).await;
+        }
+    }
+
+    async fn work_on(self: &Arc<Self>, work: Work) {
+        let Some((binding, object)) = self.find(&work.key) else {
+            self.queue.finish(work, Verdict::Done);
+            return;
+        };
+        let object: Value = match serde_json::from_slice(&object.json) {
+            Ok(object) => object,
+            Err(error) => {
+                tracing::error!(object = %work.key, %error, "the cached object is not JSON");
+                self.queue.finish(work, Verdict::Retry);
+                return;
+            }
+        };
+        let throttle = self.throttle(&binding.plugin);
+        self.reconciler.metrics.active(&binding.plugin, 1);
+        // A bug of the host in one object's reconcile must not take the others down.
+        let reconcile = AssertUnwindSafe(self.reconciler.reconcile(&work, &binding, object, throttle));
+        let done = reconcile.catch_unwind().in_current_span().await;
+        self.reconciler.metrics.active(&binding.plugin, -1);
+        match done {
+            Ok(done) => self.after(work, &binding, done),
+            Err(_) => {
+                tracing::error!(object = %work.key, "the host panicked while reconciling; it goes on with other objects");
+                self.queue.finish(work, Verdict::Retry);
+            }
+        }
+    }
+
+    fn after(&self, work: Work, binding: &Arc<Binding>, done: Done) {
+        let key = work.key.clone();
+        if let Some(watches) = done.watches {
+            self.observer.wish(&key, &binding.plugin, &watches);
+            self.routes().set(&key, watches);
+        }
+        self.queue.finish(work, done.verdict);
+        if matches!(done.verdict, Verdict::Done) && !binding.resync.is_zero() {
+            self.queue.add_after(&key, &binding.plugin, Reason::Resync, Priority::Low, spread(&key, binding.resync));
+        }
+    }
+
+    fn find(&self, key: &ObjectKey) -> Option<(Arc<Binding>, Arc<Cached>)> {
+        let bound = self.bound.read().unwrap_or_else(PoisonError::into_inner);
+        let entry = bound.get(&key.gvk)?;
+        let object = entry.watches.iter().find_map(|watch| watch.get(key))?;
+        Some((Arc::clone(&entry.binding), object))
+    }
+
+    /// Takes changes of plugins to bindings and queue, until the stream ends.
+    pub async fn follow_plugins(self: Arc<Self>, mut changes: mpsc::UnboundedReceiver<Change>, told: impl Fn(&Change) + Send) {
+        while let Some(change) = changes.recv().await {
+            told(&change);
+            match &change {
+                Change::Activated { revision, before } => {
+                    if let Some(before) = before {
+                        self.reconciler.metrics.loaded(before, false);
+                    }
+                    self.reconciler.metrics.loaded(&revision.identity, true);
+                    self.bind_own_kinds(revision);
+                    self.requeue_plugin(&revision.identity.name, &Reason::Start);
+                }
+                Change::Refused { name, reason, .. } => {
+                    self.reconciler.metrics.refused(name.as_deref().unwrap_or("unknown"), reason);
+                }
+                Change::Retired(identity) => {
+                    self.reconciler.metrics.loaded(identity, false);
+                    self.unbind(&identity.name, |_| false);
+                    self.queue.remove_lane(&identity.name);
+                }
+            }
+        }
+    }
+
+    fn bind_own_kinds(self: &Arc<Self>, revision: &Revision) {
+        let name = &revision.identity.name;
+        let kinds = &revision.manifest.kinds;
+        self.unbind(name, |gvk| kinds.iter().any(|kind| *kind.gvk() == *gvk));
+        for kind in kinds {
+            self.bind(Binding {
+                plugin: Arc::clone(name),
+                gvk: kind.gvk(),
+                selector: String::new(),
+                settings: Arc::from("{}"),
+                assets: Vec::new(),
+                finalizer: kind.finalizer.as_deref().map(Arc::from),
+                legacy_finalizers: Vec::new(),
+                resync: self.resync,
+                origin: plugin_origin(name),
+            });
+        }
+    }
+
+    /// Queues every object of a plugin again, a few at a time.
+    pub fn requeue_plugin(&self, plugin: &str, reason: &Reason) {
+        self.requeue(|binding| &*binding.plugin == plugin, reason);
+    }
+
+    /// Queues every object of the kinds that use an asset again.
+    pub fn requeue_asset(&self, asset: &Arc<crate::asset::Asset>) {
+        self.requeue(|binding| binding.assets.iter().any(|other| Arc::ptr_eq(other, asset)), &Reason::Configuration);
+    }
+
+    fn requeue(&self, concerns: impl Fn(&Binding) -> bool, reason: &Reason) {
+        let bound = self.bound.read().unwrap_or_else(PoisonError::into_inner);
+        for entry in bound.values().filter(|entry| concerns(&entry.binding)) {
+            let keys: Vec<ObjectKey> = entry.watches.iter().flat_map(WatchHandle::keys).collect();
+            let step = STAGGER.min(STAGGER_MAX / u32::try_from(keys.len().max(1)).unwrap_or(u32::MAX));
+            for (index, key) in keys.iter().enumerate() {
+                let delay = step.saturating_mul(u32::try_from(index).unwrap_or(u32::MAX));
+                self.queue.add_after(key, &entry.binding.plugin, reason.clone(), Priority::Low, delay);
+            }
+        }
+    }
+
+    /// A definition changed: objects that waited for a kind look again.
+    pub fn requeue_waiting(&self) {
+        for key in self.reconciler.cluster.take_waiting() {
+            self.enqueue(&key, Reason::Configuration);
+        }
+    }
+
+    fn throttle(&self, plugin: &Arc<str>) -> Arc<Throttle> {
+        let mut throttles = self.throttles.lock().unwrap_or_else(PoisonError::into_inner);
+        let throttle = throttles.entry(Arc::clone(plugin)).or_insert_with(|| Arc::new(Throttle::new(PLUGIN_QPS, PLUGIN_BURST)));
+        Arc::clone(throttle)
+    }
+
+    fn routes(&self) -> std::sync::MutexGuard<'_, Routes> {
+        self.routes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn plugin_origin(plugin: &str) -> String {
+    format!("plugin {plugin}")
+}
+
+/// A period shortened by up to a tenth, the same for the same object: resyncs spread out instead of coming in waves.
+fn spread(key: &ObjectKey, period: Duration) -> Duration {
+    use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+    let mut hasher = DefaultHasher::new();
+    key.hash(&mut hasher);
+    let tenth = period / 10;
+    let part = u32::try_from(hasher.finish() % 1000).unwrap_or(0);
+    period - tenth * part / 1000
+}
