@@ -1,1 +1,31 @@
-//! Release records, history and the plan of install, upgrade, rollback and uninstall. Pure.
+//! Release records, history and the plan of install, upgrade, rollback and uninstall. Pure: nothing here talks to a
+//! cluster or looks at a clock.
+//!
+//! A release is a chain of revisions, each a [`Release`] in a Secret that the helm command line reads and writes as
+//! well ([`Stored`]). [`decide`](decision::decide) looks at the chain and at what is wanted and says what has to
+//! begin or to go on; an [`Operation`] then says one act after the other. Where it stands is written into the Secret
+//! before every act that must not happen twice, so that whoever comes after a crash finds it and goes on.
+
+pub mod decision;
+mod history;
+mod hook;
+mod marks;
+mod operation;
+mod payload;
+mod progress;
+mod record;
+mod secret;
+mod status;
+mod time;
+
+pub use self::{
+    history::{History, Limit},
+    hook::{DeletePolicy, Hook, HookPhase, HookRun},
+    marks::Marks,
+    operation::{Act, Action, HookState, Operation, Removal, Wait},
+    payload::{PayloadError, decode, encode},
+    progress::{Progress, Stage},
+    record::{ApplyMethod, Info, Release},
+    secret::{Entry, SECRET_TYPE, SecretError, Stored, secret_name, selector},
+    status::Status,
+};

@@ -1,0 +1,222 @@
+use super::*;
+use crate::{Marks, Progress, Stage};
+
+const NOW: i64 = 1_000_000;
+
+fn at(seconds: i64) -> Timestamp {
+    Timestamp::from_second(seconds).unwrap()
+}
+
+fn entry(revision: u32, status: Status) -> Entry {
+    Entry {
+        revision,
+        status,
+        marks: Marks::default(),
+        uid: String::new(),
+        resource_version: String::new(),
+        touched: Some(at(NOW - 5)),
+        controller: None,
+    }
+}
+
+fn ours(revision: u32, status: Status, inputs: &str) -> Entry {
+    let mut entry = entry(revision, status);
+    entry.marks.inputs = Some(inputs.to_owned());
+    entry
+}
+
+/// An attempt of ours that failed in a stage.
+fn failed(revision: u32, inputs: &str, stage: Stage, attempt: u32) -> Entry {
+    let mut entry = ours(revision, Failed, inputs);
+    entry.marks.progress = Some(Progress::start(stage));
+    entry.marks.attempt = attempt;
+    entry
+}
+
+fn rolled_back(revision: u32, to: u32, status: Status, inputs: &str) -> Entry {
+    let mut entry = ours(revision, status, inputs);
+    entry.marks.rollback = Some(to);
+    entry.marks.progress = (status == Failed).then(|| Progress::start(Stage::Main));
+    entry.marks.attempt = 1;
+    entry
+}
+
+fn decided(entries: Vec<Entry>, inputs: &str) -> Decision {
+    decided_at(entries, inputs, None, NOW)
+}
+
+fn decided_at(entries: Vec<Entry>, inputs: &str, remembered: Option<&str>, now: i64) -> Decision {
+    decide(&entries.into_iter().collect(), Wish { inputs, remembered, now: at(now) })
+}
+
+use Status::{
+    Deployed, Failed, PendingInstall, PendingRollback, PendingUpgrade, Superseded, Uninstalled, Uninstalling,
+};
+
+#[test]
+fn nothing_there_is_an_install_of_revision_one() {
+    assert_eq!(decided(vec![], "a"), Decision::Install { revision: 1, attempt: 1 });
+}
+
+#[test]
+fn what_is_wanted_and_deployed_is_kept() {
+    let history = vec![ours(1, Superseded, "b"), ours(2, Deployed, "a")];
+    assert_eq!(decided(history, "a"), Decision::Keep { revision: 2, by_hand: false });
+}
+
+#[test]
+fn other_inputs_are_an_upgrade() {
+    let history = vec![ours(1, Deployed, "a")];
+    assert_eq!(decided(history, "b"), Decision::Upgrade { from: 1, revision: 2, attempt: 1 });
+}
+
+#[test]
+fn our_own_pending_revision_is_resumed_whatever_its_age() {
+    let mut pending = ours(2, PendingUpgrade, "b");
+    pending.marks.progress = Some(Progress::start(Stage::Main));
+    pending.touched = Some(at(5));
+    let history = vec![ours(1, Deployed, "a"), pending];
+    assert_eq!(decided(history.clone(), "b"), Decision::Resume { revision: 2, outdated: false });
+    assert_eq!(decided(history, "c"), Decision::Resume { revision: 2, outdated: true });
+}
+
+#[test]
+fn somebody_elses_operation_is_waited_for_and_then_unlocked() {
+    for status in [PendingInstall, PendingUpgrade, PendingRollback] {
+        let history = vec![entry(1, status)];
+        let until = at(NOW - 5 + 600);
+        assert_eq!(decided(history.clone(), "a"), Decision::Await { revision: 1, status, until });
+        assert_eq!(
+            decided_at(history, "a", None, NOW + 595),
+            Decision::Unlock { revision: 1, status: Failed }
+        );
+    }
+    let nobody_knows_since_when = Entry { touched: None, ..entry(1, PendingInstall) };
+    assert_eq!(decided(vec![nobody_knows_since_when], "a"), Decision::Unlock { revision: 1, status: Failed });
+}
+
+#[test]
+fn an_interrupted_uninstall_by_hand_ends_as_uninstalled_and_is_installed_again() {
+    let history = vec![entry(1, Superseded), entry(2, Uninstalling)];
+    assert!(matches!(
+        decided(history.clone(), "a"),
+        Decision::Await { revision: 2, status: Uninstalling, .. }
+    ));
+    let later = decided_at(history, "a", None, NOW + 1000);
+    assert_eq!(later, Decision::Unlock { revision: 2, status: Uninstalled });
+    let history = vec![entry(1, Superseded), entry(2, Uninstalled)];
+    assert_eq!(decided(history, "a"), Decision::Install { revision: 3, attempt: 1 });
+}
+
+#[test]
+fn several_deployed_revisions_become_one() {
+    let history = vec![ours(1, Deployed, "a"), ours(2, Deployed, "b"), ours(3, Deployed, "c")];
+    assert_eq!(decided(history, "c"), Decision::Supersede(vec![1, 2]));
+}
+
+#[test]
+fn a_failed_install_is_cleaned_then_held_then_repeated() {
+    let failure = failed(1, "a", Stage::Main, 1);
+    assert_eq!(decided(vec![failure.clone()], "a"), Decision::Clean { revision: 1 });
+    let mut clean = failure;
+    clean.marks.cleaned = true;
+    let until = at(NOW - 5 + 30);
+    assert_eq!(decided(vec![clean.clone()], "a"), Decision::Hold { failed: 1, deployed: None, until });
+    assert_eq!(decided_at(vec![clean], "a", None, NOW + 25), Decision::Install { revision: 2, attempt: 2 });
+}
+
+#[test]
+fn a_failed_install_is_repeated_at_once_with_other_inputs() {
+    let history = vec![failed(1, "a", Stage::Main, 1)];
+    assert_eq!(decided(history, "b"), Decision::Install { revision: 2, attempt: 1 });
+}
+
+#[test]
+fn an_install_that_failed_before_it_applied_anything_needs_no_cleaning() {
+    let history = vec![failed(1, "a", Stage::Pre, 1)];
+    assert!(matches!(decided(history, "a"), Decision::Hold { failed: 1, deployed: None, .. }));
+}
+
+#[test]
+fn a_failed_upgrade_is_rolled_back_then_held_then_repeated() {
+    let attempt = vec![ours(1, Deployed, "a"), failed(2, "b", Stage::Main, 1)];
+    assert_eq!(decided(attempt, "b"), Decision::Rollback { failed: 2, to: 1, revision: 3, attempt: 1 });
+    let back =
+        vec![ours(1, Superseded, "a"), failed(2, "b", Stage::Main, 1), rolled_back(3, 1, Deployed, "a")];
+    let until = at(NOW - 5 + 30);
+    assert_eq!(decided(back.clone(), "b"), Decision::Hold { failed: 2, deployed: Some(3), until });
+    let later = decided_at(back, "b", None, NOW + 25);
+    assert_eq!(later, Decision::Upgrade { from: 3, revision: 4, attempt: 2 });
+}
+
+#[test]
+fn an_upgrade_that_failed_before_it_applied_anything_leaves_the_release_alone() {
+    let history = vec![ours(1, Deployed, "a"), failed(2, "b", Stage::Pre, 3)];
+    let until = at(NOW - 5 + 120);
+    assert_eq!(decided(history.clone(), "b"), Decision::Hold { failed: 2, deployed: Some(1), until });
+    assert_eq!(decided(history.clone(), "a"), Decision::Keep { revision: 1, by_hand: false });
+    assert_eq!(decided(history, "c"), Decision::Upgrade { from: 1, revision: 3, attempt: 1 });
+}
+
+#[test]
+fn a_failed_upgrade_is_skipped_when_a_third_thing_is_wanted_by_then() {
+    let history = vec![ours(1, Deployed, "a"), failed(2, "b", Stage::Main, 1)];
+    assert_eq!(decided(history.clone(), "c"), Decision::Upgrade { from: 1, revision: 3, attempt: 1 });
+    assert_eq!(decided(history, "a"), Decision::Rollback { failed: 2, to: 1, revision: 3, attempt: 1 });
+}
+
+#[test]
+fn a_failed_rollback_is_repeated_with_patience_and_left_when_something_new_is_wanted() {
+    let history =
+        vec![ours(1, Deployed, "a"), failed(2, "b", Stage::Main, 1), rolled_back(3, 1, Failed, "a")];
+    assert!(matches!(decided(history.clone(), "b"), Decision::Hold { failed: 3, deployed: Some(1), .. }));
+    let later = decided_at(history.clone(), "b", None, NOW + 100);
+    assert_eq!(later, Decision::Rollback { failed: 3, to: 1, revision: 4, attempt: 2 });
+    assert_eq!(decided(history, "c"), Decision::Upgrade { from: 1, revision: 4, attempt: 1 });
+}
+
+#[test]
+fn an_old_failure_does_not_hold_what_worked_or_changed_since() {
+    let history = vec![ours(1, Superseded, "a"), failed(2, "b", Stage::Pre, 5), ours(3, Deployed, "c")];
+    assert_eq!(decided(history, "b"), Decision::Upgrade { from: 3, revision: 4, attempt: 1 });
+}
+
+#[test]
+fn a_failed_upgrade_by_hand_is_rolled_back() {
+    let history = vec![ours(1, Deployed, "a"), entry(2, Failed)];
+    assert_eq!(decided(history, "a"), Decision::Rollback { failed: 2, to: 1, revision: 3, attempt: 1 });
+}
+
+#[test]
+fn a_revision_of_somebody_else_is_compared() {
+    let before_us = vec![entry(1, Deployed)];
+    assert_eq!(decided(before_us, "a"), Decision::Compare { revision: 1, by_hand: false });
+    let by_hand = vec![ours(1, Superseded, "a"), entry(2, Deployed)];
+    assert_eq!(
+        decided_at(by_hand.clone(), "a", Some("a"), NOW),
+        Decision::Compare { revision: 2, by_hand: true }
+    );
+    let and_changed_since = decided_at(by_hand, "b", Some("a"), NOW);
+    assert_eq!(and_changed_since, Decision::Compare { revision: 2, by_hand: false });
+}
+
+#[test]
+fn an_accepted_revision_stays_until_something_else_is_wanted() {
+    let mut accepted = entry(2, Deployed);
+    accepted.marks.accepted = Some("a".to_owned());
+    let history = vec![ours(1, Superseded, "a"), accepted];
+    assert_eq!(decided(history.clone(), "a"), Decision::Keep { revision: 2, by_hand: true });
+    assert_eq!(decided(history, "b"), Decision::Upgrade { from: 2, revision: 3, attempt: 1 });
+}
+
+#[test]
+fn without_a_deployed_revision_the_newest_superseded_one_is_the_start() {
+    let history = vec![ours(1, Superseded, "a"), ours(2, Superseded, "b")];
+    assert_eq!(decided(history, "b"), Decision::Upgrade { from: 2, revision: 3, attempt: 1 });
+}
+
+#[test]
+fn the_backoff_doubles_up_to_half_an_hour() {
+    let seconds: Vec<u64> = [0, 1, 2, 3, 7, 8, 40].into_iter().map(|n| backoff(n).as_secs()).collect();
+    assert_eq!(seconds, [30, 30, 60, 120, 1800, 1800, 1800]);
+}

@@ -1,0 +1,101 @@
+//! What we know about a revision that Helm has no words for: annotations on its Secret. The helm command line ignores
+//! them, and drops them when it writes the Secret anew.
+
+use std::collections::BTreeMap;
+
+use crate::{Progress, Stage};
+
+const INPUTS: &str = "helm.pilothouse.dev/inputs";
+const ACCEPTED: &str = "helm.pilothouse.dev/accepted-inputs";
+const PROGRESS: &str = "helm.pilothouse.dev/progress";
+const ROLLBACK: &str = "helm.pilothouse.dev/rollback-to";
+const ATTEMPT: &str = "helm.pilothouse.dev/attempt";
+const CLEANED: &str = "helm.pilothouse.dev/cleaned";
+const ALL: [&str; 6] = [INPUTS, ACCEPTED, PROGRESS, ROLLBACK, ATTEMPT, CLEANED];
+
+/// Our own notes about a revision.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Marks {
+    /// Digest of what it was rendered from.
+    pub inputs: Option<String>,
+    /// Digest of what would have been rendered when this revision, made by somebody else, was accepted in its place.
+    pub accepted: Option<String>,
+    /// Where the operation stands that is under way, or where it stood when it failed.
+    pub progress: Option<Progress>,
+    /// The revision that this one, a rollback, goes back to.
+    pub rollback: Option<u32>,
+    /// How often these inputs have been tried, this time included; 0 when nobody counted.
+    pub attempt: u32,
+    /// Whether what a failed install left behind has been taken away.
+    pub cleaned: bool,
+}
+
+impl Marks {
+    /// Reads them from a Secret's annotations; what cannot be read is as if it were not there.
+    #[must_use]
+    pub fn read(annotations: &BTreeMap<String, String>) -> Self {
+        let text = |key: &str| annotations.get(key).cloned();
+        Self {
+            inputs: text(INPUTS),
+            accepted: text(ACCEPTED),
+            progress: annotations.get(PROGRESS).and_then(|word| word.parse().ok()),
+            rollback: annotations.get(ROLLBACK).and_then(|word| word.parse().ok()),
+            attempt: annotations.get(ATTEMPT).and_then(|word| word.parse().ok()).unwrap_or(0),
+            cleaned: annotations.contains_key(CLEANED),
+        }
+    }
+
+    /// Every annotation with its value; none where there must be none.
+    pub fn annotations(&self) -> impl Iterator<Item = (&'static str, Option<String>)> {
+        let values = [
+            self.inputs.clone(),
+            self.accepted.clone(),
+            self.progress.map(|progress| progress.to_string()),
+            self.rollback.map(|revision| revision.to_string()),
+            (self.attempt > 0).then(|| self.attempt.to_string()),
+            self.cleaned.then(|| "true".to_owned()),
+        ];
+        ALL.into_iter().zip(values)
+    }
+
+    /// Whether this revision was made by us.
+    #[must_use]
+    pub fn ours(&self) -> bool {
+        self.progress.is_some() || self.inputs.is_some() || self.rollback.is_some()
+    }
+
+    /// Whether objects of the release may have been changed for this revision. Nobody knows for those of others.
+    #[must_use]
+    pub fn may_have_applied(&self) -> bool {
+        self.progress.is_none_or(|progress| progress.stage >= Stage::Main)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_are_read_as_they_are_written() {
+        let marks = Marks {
+            inputs: Some("sha256:1".into()),
+            accepted: Some("sha256:2".into()),
+            progress: Some(Progress { stage: Stage::Post, hook: 1, attempt: 2 }),
+            rollback: Some(4),
+            attempt: 3,
+            cleaned: true,
+        };
+        let written = |marks: &Marks| {
+            marks
+                .annotations()
+                .filter_map(|(key, value)| Some((key.to_owned(), value?)))
+                .collect::<BTreeMap<_, _>>()
+        };
+        assert_eq!(Marks::read(&written(&marks)), marks);
+        assert_eq!(written(&marks).len(), ALL.len());
+        assert!(written(&Marks::default()).is_empty());
+        let broken =
+            [(PROGRESS, "soon"), (ATTEMPT, "many")].map(|(key, value)| (key.to_owned(), value.to_owned()));
+        assert_eq!(Marks::read(&broken.into()), Marks::default());
+    }
+}

@@ -1,0 +1,232 @@
+//! The hooks of an operation, one after the other (Helm's `pkg/action/hooks.go`, which waits where this returns).
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::{Act, Action, HookState, Operation, Removal, Step, Wait};
+use crate::{DeletePolicy, Hook, HookPhase, HookRun, Progress, Stage, hook::order};
+
+/// How often a hook is begun whose objects vanish before anybody saw how they ended.
+const MOST_RUNS: u32 = 3;
+
+impl Operation {
+    /// The hook's objects were looked at.
+    pub fn seen(&mut self, state: HookState) {
+        self.step = Step::Seen(state);
+    }
+
+    /// Deletion of the hook's objects was asked for. `gone`: there is none left.
+    pub fn removed(&mut self, gone: bool) {
+        self.step = match (&self.step, gone) {
+            (Step::Cleaned(hooks), true) => Step::Cleaned(hooks + 1),
+            (_, true) if self.is_cleaning() => Step::Cleaned(1),
+            (_, true) => Step::Clear,
+            (_, false) => Step::Seen(HookState::Terminating),
+        };
+    }
+
+    /// The hook's objects were created, or a permanent refusal says why they cannot be.
+    pub fn started(&mut self, result: Result<(), String>) {
+        match (result, self.current()) {
+            (Ok(()), Some(place)) if !self.hook(place).is_some_and(Hook::runs_to_completion) => {
+                self.succeed(place);
+            }
+            // A look now would only find it running: it was created a moment ago.
+            (Ok(()), Some(_)) => self.step = Step::Seen(HookState::Running { busy: false }),
+            (Err(message), Some(place)) => {
+                let path = self.hook(place).map_or("", |hook| hook.path.as_str());
+                let event = self.event().unwrap_or_default();
+                let message = format!("warning: Hook {event} {path} failed: {message}");
+                self.fail_hook(place, &message);
+            }
+            (_, None) => {}
+        }
+    }
+
+    /// The places of the stage's hooks in the order in which they run.
+    pub(super) fn order(&self) -> Vec<usize> {
+        self.event().map_or_else(Vec::new, |event| order(&self.stored.release.hooks, event))
+    }
+
+    /// None: something was decided, ask again.
+    pub(super) fn next_of_hooks(&mut self) -> Option<Act> {
+        let Some(place) = self.current() else {
+            let done: Vec<usize> = self.order().into_iter().rev().collect();
+            return self.clean(&self.deleted_after(&done, DeletePolicy::HookSucceeded)).or_else(|| {
+                self.advance();
+                None
+            });
+        };
+        if self.progress.attempt == 0 {
+            return self.prepare(place);
+        }
+        let hook = self.hook(place)?;
+        if hook.last_run.phase == HookPhase::Failed {
+            return self.clean_after_failure(place);
+        }
+        match self.step.clone() {
+            Step::Announced => Some(Act::Start { hook: place, run: self.run() }),
+            Step::Seen(state) => self.judge(place, state),
+            Step::Enter | Step::Clear | Step::Cleaned(_) => Some(Act::Look { hook: place }),
+        }
+    }
+
+    /// The name of the present run, unlike that of any other run of any hook of the release.
+    fn run(&self) -> String {
+        let release = &self.stored.release;
+        let Progress { hook, attempt, .. } = self.progress;
+        let event = self.event().unwrap_or_default();
+        format!("{}.v{}.{event}.{hook}.{attempt}", release.name, release.version)
+    }
+
+    /// The hook that runs or is to run; none: all have run.
+    fn current(&self) -> Option<usize> {
+        self.order().get(self.progress.hook).copied()
+    }
+
+    fn hook(&self, place: usize) -> Option<&Hook> {
+        self.stored.release.hooks.get(place)
+    }
+
+    /// Makes room for a hook and announces its run.
+    fn prepare(&mut self, place: usize) -> Option<Act> {
+        let hook = self.hook(place)?;
+        let clears = hook.deletes(DeletePolicy::BeforeHookCreation);
+        match &self.step {
+            Step::Enter if clears => return Some(Act::Look { hook: place }),
+            Step::Seen(HookState::Absent) | Step::Enter | Step::Clear => {}
+            Step::Seen(HookState::Terminating) => return Some(Act::Wait(Wait::Gone { hook: place })),
+            Step::Seen(_) => return Some(Act::Remove { hook: place, why: Removal::BeforeCreation }),
+            Step::Announced | Step::Cleaned(_) => self.step = Step::Enter,
+        }
+        self.announce(place, 1);
+        None
+    }
+
+    fn announce(&mut self, place: usize, attempt: u32) {
+        let run = HookRun { started_at: Some(self.now), completed_at: None, phase: HookPhase::Running };
+        if let Some(hook) = self.stored.release.hooks.get_mut(place) {
+            hook.last_run = run;
+            if hook.delete_policies.is_empty() {
+                // Helm writes its default into the record as well.
+                hook.delete_policies.push(DeletePolicy::BeforeHookCreation.as_str().to_owned());
+            }
+        }
+        self.move_to(Progress { attempt, ..self.progress });
+        self.step = Step::Announced;
+    }
+
+    fn judge(&mut self, place: usize, state: HookState) -> Option<Act> {
+        let name = self.hook(place).map(|hook| format!("{} {}", hook.kind, hook.name)).unwrap_or_default();
+        match state {
+            HookState::Absent if self.outdated => self.abandon(place),
+            HookState::Absent if self.progress.attempt >= MOST_RUNS => {
+                self.fail_hook(
+                    place,
+                    &format!("{name} was deleted {MOST_RUNS} times before it came to an end"),
+                );
+            }
+            HookState::Absent => self.announce(place, self.progress.attempt + 1),
+            HookState::Terminating => return Some(Act::Wait(Wait::Gone { hook: place })),
+            // What is done when it is there is applied, whoever made it.
+            HookState::Other if !self.hook(place)?.runs_to_completion() => self.step = Step::Announced,
+            HookState::Other => self.fail_hook(place, &format!("{name} already exists")),
+            HookState::Running { busy } => return self.wait(place, busy),
+            HookState::Succeeded => self.succeed(place),
+            HookState::Failed(message) => self.fail_hook(place, &message),
+        }
+        None
+    }
+
+    fn wait(&mut self, place: usize, busy: bool) -> Option<Act> {
+        if self.outdated && !busy {
+            self.abandon(place);
+            return None;
+        }
+        let until = self.expiry(place);
+        if until.is_some_and(|until| until <= self.now) {
+            self.fail_hook(place, "timed out waiting for the condition");
+            return None;
+        }
+        Some(Act::Wait(Wait::Run { hook: place, until }))
+    }
+
+    fn expiry(&self, place: usize) -> Option<Timestamp> {
+        let timeout = SignedDuration::try_from(self.timeout?).ok()?;
+        self.hook(place)?.last_run.started_at?.checked_add(timeout).ok()
+    }
+
+    fn abandon(&mut self, place: usize) {
+        self.complete(place, HookPhase::Unknown);
+        self.fail("something else was asked for while a hook had not begun to work");
+    }
+
+    fn complete(&mut self, place: usize, phase: HookPhase) {
+        let now = self.now;
+        if let Some(hook) = self.stored.release.hooks.get_mut(place) {
+            hook.last_run.completed_at = Some(now);
+            hook.last_run.phase = phase;
+        }
+        self.dirty = true;
+    }
+
+    fn succeed(&mut self, place: usize) {
+        self.complete(place, HookPhase::Succeeded);
+        let hook = self.progress.hook + 1;
+        self.move_to(Progress { hook, attempt: 0, ..self.progress });
+    }
+
+    /// Writes the failure down before anything is cleaned up, so that the cleaning is not taken for a lost run.
+    fn fail_hook(&mut self, place: usize, message: &str) {
+        self.complete(place, HookPhase::Failed);
+        self.stored.release.info.description = message.to_owned();
+        self.step = Step::Enter;
+    }
+
+    fn clean_after_failure(&mut self, failed: usize) -> Option<Act> {
+        let before: Vec<usize> = self.order().into_iter().take(self.progress.hook).collect();
+        let mut removals = self.deleted_after(&[failed], DeletePolicy::HookFailed);
+        removals.extend(self.deleted_after(&before, DeletePolicy::HookSucceeded));
+        if let Some(act) = self.clean(&removals) {
+            return Some(act);
+        }
+        let message = self.stored.release.info.description.clone();
+        match (self.action, self.progress.stage) {
+            (Action::Uninstall, Stage::Post) => self.enter(Stage::Finish),
+            (Action::Install, stage) => {
+                let event = if stage == Stage::Pre { "pre-install" } else { "post-install" };
+                self.fail(&format!("failed {event}: {message}"));
+            }
+            (Action::Upgrade, _) => {
+                let event = self.event().unwrap_or_default();
+                self.fail(&format!("{event} hooks failed: {message}"));
+            }
+            _ => self.fail(&message),
+        }
+        None
+    }
+
+    /// The hooks among these that a policy deletes.
+    fn deleted_after(&self, places: &[usize], policy: DeletePolicy) -> Vec<(usize, Removal)> {
+        let why = if policy == DeletePolicy::HookFailed { Removal::Failed } else { Removal::Succeeded };
+        let deleted = |place: &&usize| self.hook(**place).is_some_and(|hook| hook.deletes(policy));
+        places.iter().filter(deleted).map(|place| (*place, why)).collect()
+    }
+
+    /// Deletes these, one after the other, and waits until each is gone. None: all are gone.
+    fn clean(&self, removals: &[(usize, Removal)]) -> Option<Act> {
+        let done = match &self.step {
+            Step::Cleaned(hooks) => *hooks,
+            _ => 0,
+        };
+        let (hook, why) = *removals.get(done)?;
+        if self.step == Step::Seen(HookState::Terminating) {
+            return Some(Act::Wait(Wait::Gone { hook }));
+        }
+        Some(Act::Remove { hook, why })
+    }
+
+    fn is_cleaning(&self) -> bool {
+        let failed = |place| self.hook(place).is_some_and(|hook| hook.last_run.phase == HookPhase::Failed);
+        self.current().is_none_or(|place| self.progress.attempt > 0 && failed(place))
+    }
+}
