@@ -2,7 +2,7 @@
 
 use crate::error::CallError;
 use crate::machine::{Form, Operand, zero_element};
-use crate::value::{Kind, Str, Type, Value};
+use crate::value::{Kind, Str, Value};
 
 fn fail<T>(message: impl Into<String>) -> Result<T, CallError> {
     Err(CallError::Message(message.into()))
@@ -13,6 +13,14 @@ fn plain(value: &Value) -> Value {
     match value {
         Value::Object(object) => object.underlying().unwrap_or_else(|| value.clone()),
         other => other.clone(),
+    }
+}
+
+/// The type of a value, or of what it points to.
+fn target_name(value: &Value) -> String {
+    match value {
+        Value::Object(object) => object.ty().target().to_string(),
+        other => other.type_name(),
     }
 }
 
@@ -69,7 +77,7 @@ fn element(item: &Value, index: &Value) -> Result<Operand, CallError> {
             };
             Ok(map.get(key).map_or_else(|| zero_element(&map), |value| Operand::of_type(value, map.elem())))
         }
-        _ => fail(format!("can't index item of type {}", item.type_name())),
+        _ => fail(format!("can't index item of type {}", target_name(item))),
     }
 }
 
@@ -91,7 +99,7 @@ pub(super) fn slice(args: &[Value]) -> Result<Value, CallError> {
         Value::String(text) => (text.len(), text.len()),
         Value::Bytes(bytes) => (bytes.len(), bytes.len()),
         Value::List(list) => (list.len(), list.capacity()),
-        _ => return fail(format!("can't slice item of type {}", item.type_name())),
+        _ => return fail(format!("can't slice item of type {}", target_name(item))),
     };
     let mut bounds = [0, length, capacity];
     for (bound, index) in bounds.iter_mut().zip(indexes) {
@@ -119,14 +127,10 @@ pub(super) fn len(item: &Value, form: Form) -> Result<usize, CallError> {
         Value::Nil if form == Form::Absent => fail("reflect: call of reflect.Value.Type on zero Value"),
         Value::Nil => fail("len of nil pointer"),
         Value::Object(object) if object.is_nil() => fail("len of nil pointer"),
-        Value::Object(object) => {
-            let ty = object.ty();
-            fail(format!("len of type {}", if let Type::Pointer(target) = ty { *target } else { ty }))
-        }
         Value::String(text) => Ok(text.len()),
         Value::Bytes(bytes) => Ok(bytes.len()),
         Value::List(list) => Ok(list.len()),
         Value::Map(map) => Ok(map.len()),
-        other => fail(format!("len of type {}", other.type_name())),
+        _ => fail(format!("len of type {}", target_name(item))),
     }
 }

@@ -6,7 +6,7 @@ use crate::error::ExecCause;
 use crate::fmt::quote;
 use crate::parse::NodeId;
 use crate::set::MissingKey;
-use crate::value::{Map, Method, Str, Type, Value};
+use crate::value::{Map, Method, ObjectRef, Str, Type, Value};
 
 impl Machine<'_> {
     /// A field of a field of … a value. Errors of methods point at the current node.
@@ -66,7 +66,7 @@ impl Machine<'_> {
                 return self.message(format!("{name} is not a method but has arguments"));
             }
             Value::Map(map) => return self.entry(map, name),
-            Value::Object(object) if object.is_nil() => {
+            Value::Object(object) if object.is_nil() && has_field(object, name) => {
                 return self.message(format!("nil pointer evaluating {}.{name}", type_name()));
             }
             Value::Object(object) => match object.underlying() {
@@ -99,6 +99,10 @@ impl Machine<'_> {
             }
         }
     }
+}
+
+fn has_field(object: &ObjectRef, name: &Str) -> bool {
+    name.as_str().is_some_and(|name| object.has_field(name))
 }
 
 /// What a map gives for a key it has not, where the zero value is wanted.

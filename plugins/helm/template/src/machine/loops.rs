@@ -80,7 +80,7 @@ impl Machine<'_> {
     pub(super) fn begin_loop(&mut self, slots: [u16; 2], declared: u8, target: u32) -> Step<()> {
         let operand = self.pop();
         let items = match Items::of(&operand.value) {
-            None if operand.value.is_nil() => None,
+            None if matches!(operand.value, Value::Nil) => None,
             None => return self.message(format!("range can't iterate over {}", shown(&operand.value))),
             Some(Items::Numbers(..)) if declared > 1 => {
                 let number = shown(&operand.value);
@@ -130,7 +130,9 @@ impl Machine<'_> {
 
 /// A value within a message.
 fn shown(value: &Value) -> Str {
-    fmt::text(value).unwrap_or_default()
+    let mut out = Vec::new();
+    let printed = fmt::append_printable(&mut out, value);
+    printed.map(|()| Str::from(out)).unwrap_or_default()
 }
 
 impl Form {

@@ -101,6 +101,9 @@ impl Token {
 /// Cuts a source into tokens, one at each call.
 #[derive(Debug)]
 pub(super) struct Lexer<'s> {
+    /// The whole text, for showing tokens.
+    text: &'s [u8],
+    /// What is still to be cut: the same until an error has ended it.
     source: &'s [u8],
     at: usize,
     start: usize,
@@ -122,6 +125,7 @@ const RIGHT: &[u8] = b"}}";
 impl<'s> Lexer<'s> {
     pub(super) fn new(source: &'s [u8]) -> Self {
         Self {
+            text: source,
             source,
             at: 0,
             start: 0,
@@ -137,7 +141,7 @@ impl<'s> Lexer<'s> {
 
     /// The source text of a token.
     pub(super) fn text(&self, token: Token) -> &'s [u8] {
-        self.source.get(token.start..token.end).unwrap_or_default()
+        self.text.get(token.start..token.end).unwrap_or_default()
     }
 
     /// A token as error messages show it.

@@ -24,6 +24,12 @@ pub trait Object: Any + fmt::Debug {
         None
     }
 
+    /// Whether the struct has that exported field. Only pointers that can be nil need to say so
+    /// themselves: of a nil pointer no field has a value.
+    fn has_field(&self, name: &str) -> bool {
+        self.field(name).is_some()
+    }
+
     /// All fields in declaration order, as `%v` and `%+v` print them.
     fn fields(&self) -> Vec<(&'static str, Value)> {
         Vec::new()

@@ -74,6 +74,12 @@ impl Default for Str {
     }
 }
 
+impl From<&Str> for Str {
+    fn from(text: &Str) -> Self {
+        text.clone()
+    }
+}
+
 impl From<&str> for Str {
     fn from(text: &str) -> Self {
         Self(Repr::Utf8(Rc::from(text)))

@@ -176,6 +176,14 @@ impl Type {
         }
     }
 
+    /// What a pointer points to; any other type itself.
+    pub(crate) fn target(self) -> Type {
+        match self {
+            Type::Pointer(target) => *target,
+            other => other,
+        }
+    }
+
     /// The element type of a slice, map or pointer; `interface {}` for all others.
     pub fn elem(self) -> Type {
         match self.underlying() {
