@@ -26,7 +26,19 @@ pub enum ConvertError {
     /// A key that JSON cannot have: null, or a number beyond 2^63.
     #[error("{0}")]
     Key(String),
-    /// A number that JSON does not have: infinity or NaN.
+    /// A value that JSON does not have: infinity, NaN, what contains itself.
     #[error(transparent)]
-    Number(#[from] json::Error),
+    Json(#[from] json::Error),
+}
+
+/// Why a value cannot be written as YAML; the texts are those of sigs.k8s.io/yaml's `Marshal`.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum MarshalError {
+    /// JSON cannot say it.
+    #[error("error marshaling into JSON: {0}")]
+    Json(#[from] json::Error),
+    /// go-yaml does not read the JSON: it has a control character, or a key of more than 1024 characters.
+    #[error(transparent)]
+    Reread(#[from] ConvertError),
 }

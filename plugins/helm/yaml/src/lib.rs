@@ -8,10 +8,11 @@ mod resolve;
 mod strconv;
 mod timestamp;
 mod utf8;
+mod writer;
 
 use helm_template::{List, Map, Value};
 
-pub use crate::error::{ConvertError, Error};
+pub use crate::error::{ConvertError, Error, MarshalError};
 pub use crate::reader::Duplicates;
 
 /// Reads the first document of a stream as `yaml.Unmarshal` does into an `interface{}`; no document is nil.
@@ -67,4 +68,21 @@ pub fn from_yaml_list(bytes: &[u8], duplicates: Duplicates) -> Result<List, Erro
         Value::Nil => Ok(List::new(Vec::new())),
         other => Err(json::Error::kind(&other, "[]interface {}").into()),
     }
+}
+
+/// Writes a value as sigs.k8s.io/yaml's `yaml.Marshal` does, with the line break at the end.
+///
+/// # Errors
+///
+/// [`MarshalError`] for what JSON cannot say, and for the few texts that go-yaml does not read in JSON.
+pub fn to_yaml(value: &Value) -> Result<Vec<u8>, MarshalError> {
+    writer::marshal(value)
+}
+
+/// Writes a value as go-yaml v3's encoder with an indentation of two does, with the line break at the end.
+///
+/// `None` for functions, on which Go panics, and for values that are nested deeper than 10,000 levels, which includes
+/// those that contain themselves.
+pub fn to_yaml_pretty(value: &Value) -> Option<Vec<u8>> {
+    writer::marshal_pretty(value)
 }

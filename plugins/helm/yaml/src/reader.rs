@@ -19,7 +19,7 @@ use self::go_value::GoValues;
 use self::input::Input;
 use self::target::JsonSink;
 pub(crate) use self::target::Target;
-pub(crate) use self::values::{JsonTarget, ValueTarget};
+pub(crate) use self::values::{ExactTarget, JsonTarget, ValueTarget};
 use crate::error::ConvertError;
 use crate::json;
 
@@ -58,7 +58,7 @@ fn find_error(document: &Document<'_>, strict: bool) -> Result<(), ConvertError>
         return Err(ConvertError::Key(message));
     }
     match decoder.sink.unsupported_number(root) {
-        Some(number) => Err(ConvertError::Number(json::Error::Unsupported(number.to_owned()))),
+        Some(number) => Err(ConvertError::Json(json::Error::UnsupportedValue(number.to_owned()))),
         None => Ok(()),
     }
 }

@@ -131,14 +131,31 @@ pub(crate) fn push_float(out: &mut Vec<u8>, value: f64, style: FloatStyle) {
     let decimal = Decimal::shortest(value.abs());
     match style {
         FloatStyle::General => push_general(out, &decimal),
-        FloatStyle::Json => {
-            let magnitude = value.abs();
-            if !(1e-6..1e21).contains(&magnitude) {
-                decimal.push_exponent_form(out, 1);
-            } else {
-                decimal.push_plain_form(out);
-            }
-        }
+        FloatStyle::Json => push_json(out, &decimal, value.abs()),
+    }
+}
+
+/// Appends a `float32`, held as the `f64` of the same value, as encoding/json does.
+pub(crate) fn push_json_float32(out: &mut Vec<u8>, value: f64) {
+    #[expect(clippy::cast_possible_truncation, reason = "the value is that of a float32")]
+    let value = value as f32;
+    if value.is_sign_negative() {
+        out.push(b'-');
+    }
+    if value == 0.0 {
+        out.push(b'0');
+        return;
+    }
+    push_json(out, &Decimal::shortest(value.abs()), f64::from(value.abs()));
+}
+
+/// The layout of encoding/json, `AppendFloat` of its `jsonwire`. The bounds are doubles for single floats as well: none
+/// of those lies between the bound and its own rounding of it.
+fn push_json(out: &mut Vec<u8>, decimal: &Decimal, magnitude: f64) {
+    if (1e-6..1e21).contains(&magnitude) {
+        decimal.push_plain_form(out);
+    } else {
+        decimal.push_exponent_form(out, 1);
     }
 }
 
@@ -203,6 +220,12 @@ pub(crate) fn push_i64(out: &mut Vec<u8>, value: i64) {
         out.push(b'-');
     }
     push_u64(out, value.unsigned_abs());
+}
+
+/// The last hexadecimal digit of a number, in upper case.
+pub(crate) fn upper_hex(value: u32) -> u8 {
+    let digit = u8::try_from(value & 0xF).unwrap_or(0);
+    if digit < 10 { b'0' + digit } else { b'A' + digit - 10 }
 }
 
 /// `strconv.ParseInt(text, 0, 64)` for text without underscores; `None` where Go returns an error.

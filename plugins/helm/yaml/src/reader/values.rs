@@ -1,6 +1,6 @@
-//! The two kinds of values that documents are read into.
+//! The kinds of values that documents are read into.
 
-use helm_template::{FloatType, List, Map, Value};
+use helm_template::{FloatType, IntType, List, Map, UintType, Value};
 
 use super::target::Target;
 
@@ -27,6 +27,55 @@ impl Target for ValueTarget {
 
     fn uint(&mut self, value: u64) -> Value {
         self.float(value as f64)
+    }
+
+    fn float(&mut self, value: f64) -> Value {
+        Value::Float(value, FloatType::Float64)
+    }
+
+    fn text(&mut self, value: &str) -> Value {
+        Value::String(value.into())
+    }
+
+    fn list(&mut self, items: Vec<Value>) -> Value {
+        Value::List(List::new(items))
+    }
+
+    fn new_map(&mut self) -> Map {
+        Map::new()
+    }
+
+    fn insert(&mut self, map: &mut Map, key: &str, value: Value) -> bool {
+        map.insert(key, value).is_some()
+    }
+
+    fn map(&mut self, map: Map) -> Value {
+        Value::Map(map)
+    }
+}
+
+/// The values of templates, with numbers as go-yaml reads them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ExactTarget;
+
+impl Target for ExactTarget {
+    type Value = Value;
+    type Map = Map;
+
+    fn null(&mut self) -> Value {
+        Value::Nil
+    }
+
+    fn bool(&mut self, value: bool) -> Value {
+        Value::Bool(value)
+    }
+
+    fn int(&mut self, value: i64) -> Value {
+        Value::Int(value, IntType::Int)
+    }
+
+    fn uint(&mut self, value: u64) -> Value {
+        Value::Uint(value, UintType::Uint64)
     }
 
     fn float(&mut self, value: f64) -> Value {

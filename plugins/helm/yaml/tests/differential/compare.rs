@@ -47,10 +47,20 @@ fn describe(question: &Question, ours: &Answer, theirs: &Answer) -> String {
         _ => format!("{:?}", String::from_utf8_lossy(&answer.out)),
     };
     format!(
-        "--- {} of {:?}\n  ours {}\n  Go's {}\n",
+        "--- {} of {}\n  ours {}\n  Go's {}\n",
         question.op,
-        String::from_utf8_lossy(&question.r#in),
-        show(ours),
-        show(theirs)
+        cut(format!("{:?}", String::from_utf8_lossy(&question.r#in))),
+        cut(show(ours)),
+        cut(show(theirs))
     )
+}
+
+/// The start of a long text.
+fn cut(mut text: String) -> String {
+    const SHOWN: usize = 600;
+    if let Some((end, _)) = text.char_indices().nth(SHOWN) {
+        text.truncate(end);
+        text.push('…');
+    }
+    text
 }

@@ -5,9 +5,11 @@
 
 mod compare;
 mod documents;
+mod json;
 mod oracle;
 mod ours;
 mod soup;
+mod values;
 
 /// How many generated cases a test tries.
 fn cases(default: u64) -> std::ops::Range<u64> {

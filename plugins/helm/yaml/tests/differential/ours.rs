@@ -3,10 +3,14 @@
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use helm_template::{List, Map, Value};
-use helm_yaml::{Duplicates, from_yaml_list, from_yaml_map, yaml_to_json};
+use helm_yaml::json as go_json;
+use helm_yaml::{
+    Duplicates, from_yaml, from_yaml_list, from_yaml_map, to_yaml, to_yaml_pretty, yaml_to_json,
+};
 use serde_json::json;
 
 use crate::oracle::{Answer, Question};
+use crate::values::untree;
 
 /// What this crate makes of a question.
 pub fn answer(question: &Question) -> Answer {
@@ -17,7 +21,48 @@ pub fn answer(question: &Question) -> Answer {
         "from-yaml-map" => map(from_yaml_map(input, Duplicates::LastWins)),
         "from-yaml-map-strict" => map(from_yaml_map(input, Duplicates::Refuse)),
         "from-yaml-list" => list(from_yaml_list(input, Duplicates::LastWins)),
+        "from-json" => partial(go_json::from_json(input)),
+        "from-json-map" => {
+            let (map, error) = go_json::from_json_map(input);
+            partial((Value::Map(map), error))
+        }
+        "from-json-list" => {
+            let (list, error) = go_json::from_json_list(input);
+            partial((Value::List(list), error))
+        }
+        "check-json" => only_error(go_json::from_json(input).1),
+        "check-yaml" => only_error(from_yaml(input, Duplicates::LastWins).err()),
+        other => written(other, &untree(&serde_json::from_slice(input).unwrap())),
+    }
+}
+
+fn written(op: &str, value: &Value) -> Answer {
+    match op {
+        "to-yaml" => text(to_yaml(value)),
+        "to-yaml-pretty" => text(to_yaml_pretty(value).ok_or("cannot be written")),
+        "to-json" => text(go_json::to_json(value)),
+        "to-json-raw" => text(go_json::to_json_raw(value)),
+        "to-json-pretty" => text(go_json::to_json_pretty(value)),
         other => panic!("no operation {other}"),
+    }
+}
+
+fn text<E: ToString>(result: Result<Vec<u8>, E>) -> Answer {
+    match result {
+        Ok(out) => Answer { out, value: json!(null), err: String::new() },
+        Err(error) => failed(json!(null), &error),
+    }
+}
+
+fn only_error<E: ToString>(error: Option<E>) -> Answer {
+    partial((Value::Nil, error))
+}
+
+fn partial<E: ToString>((value, error): (Value, Option<E>)) -> Answer {
+    Answer {
+        out: Vec::new(),
+        value: tree(&value),
+        err: error.map(|error| error.to_string()).unwrap_or_default(),
     }
 }
 

@@ -109,6 +109,12 @@ func answerTo(op string, in []byte) (out []byte, value any, err error) {
 		value = l
 	case "from-json":
 		err = json.Unmarshal(in, &value)
+	case "check-json":
+		var ignored any
+		err = json.Unmarshal(in, &ignored)
+	case "check-yaml":
+		var ignored any
+		err = yaml.Unmarshal(in, &ignored)
 	default:
 		return answerToTree(op, in)
 	}
