@@ -24,6 +24,16 @@ pub fn from_yaml(bytes: &[u8], duplicates: Duplicates) -> Result<Value, Error> {
     Ok(reader::read(bytes, reader::ValueTarget, duplicates)?.unwrap_or_default())
 }
 
+/// Reads the first document of a stream with numbers as go-yaml resolves them: `1` is an integer, `1.0` a float. This is
+/// what sigs.k8s.io/yaml has in hand when it fills strings of structs: `version: 1.10` becomes `1.1`.
+///
+/// # Errors
+///
+/// See [`ConvertError`].
+pub fn from_yaml_exact(bytes: &[u8], duplicates: Duplicates) -> Result<Value, ConvertError> {
+    Ok(reader::read(bytes, reader::ExactTarget, duplicates)?.unwrap_or_default())
+}
+
 /// Reads the first document of a stream as `yaml.YAMLToJSON` does; no document is null.
 ///
 /// # Errors
@@ -31,6 +41,16 @@ pub fn from_yaml(bytes: &[u8], duplicates: Duplicates) -> Result<Value, Error> {
 /// See [`ConvertError`].
 pub fn yaml_to_json(bytes: &[u8], duplicates: Duplicates) -> Result<serde_json::Value, ConvertError> {
     Ok(reader::read(bytes, reader::JsonTarget, duplicates)?.unwrap_or_default())
+}
+
+/// The very text that `yaml.YAMLToJSON` makes of the first document of a stream.
+///
+/// # Errors
+///
+/// See [`ConvertError`].
+pub fn yaml_to_json_text(bytes: &[u8], duplicates: Duplicates) -> Result<Vec<u8>, ConvertError> {
+    let value = reader::read(bytes, reader::ExactTarget, duplicates)?.unwrap_or_default();
+    Ok(json::to_json(&value)?)
 }
 
 /// Reads the first document of a stream as `yaml.Unmarshal` does into a `map[string]interface{}`; no document and null

@@ -134,18 +134,23 @@ fn resolve_number(text: &str, timestamps: bool) -> Scalar {
     {
         return Scalar::Float(value);
     }
-    resolve_binary(&plain).unwrap_or(Scalar::Text)
+    resolve_prefixed(&plain, "0b", 2).unwrap_or(Scalar::Text)
 }
 
-/// The leftovers of YAML 1.1's binary numbers: a sign after the prefix.
-fn resolve_binary(plain: &str) -> Option<Scalar> {
-    if let Some(digits) = plain.strip_prefix("0b") {
-        return strconv::parse_binary_int(digits)
+/// The leftovers of YAML 1.1's numbers: a sign behind the prefix.
+fn resolve_prefixed(plain: &str, prefix: &str, radix: u32) -> Option<Scalar> {
+    if let Some(digits) = plain.strip_prefix(prefix) {
+        return strconv::parse_int_radix(digits, radix)
             .map(Scalar::Int)
-            .or_else(|| strconv::parse_binary_uint(digits).map(Scalar::Uint));
+            .or_else(|| strconv::parse_uint_radix(digits, radix).map(Scalar::Uint));
     }
-    let digits = plain.strip_prefix("-0b")?;
-    strconv::parse_binary_int(&format!("-{digits}")).map(Scalar::Int)
+    let digits = plain.strip_prefix('-')?.strip_prefix(prefix)?;
+    strconv::parse_int_radix(&format!("-{digits}"), radix).map(Scalar::Int)
+}
+
+/// Whether go-yaml v3, unlike v2, takes `text` for an octal number: one with a sign behind its `0o`.
+pub(crate) fn is_octal_of_v3(text: &str) -> bool {
+    text.starts_with(['0', '-']) && resolve_prefixed(&text.replace('_', ""), "0o", 8).is_some()
 }
 
 /// `^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`

@@ -52,9 +52,8 @@ impl std::fmt::Write for Shortest {
     }
 }
 
-impl Decimal {
-    /// The shortest digits that parse back to `value` (finite, its sign is ignored).
-    fn shortest(value: impl std::fmt::LowerExp) -> Self {
+impl Shortest {
+    fn print(arguments: std::fmt::Arguments<'_>) -> Decimal {
         let mut out = Shortest {
             decimal: Decimal { digits: [0; 17], len: 0, point: 0 },
             exponent: 0,
@@ -62,11 +61,39 @@ impl Decimal {
             in_exponent: false,
         };
         // Writing into `Shortest` cannot fail.
-        let _ = write!(out, "{value:e}");
+        let _ = out.write_fmt(arguments);
         let exponent = if out.negative_exponent { -out.exponent } else { out.exponent };
         out.decimal.point = exponent + 1;
         out.decimal
     }
+}
+
+impl Decimal {
+    /// The shortest digits that parse back to `value` (finite, its sign is ignored). Of two equally near ones Go takes
+    /// the one with the even last digit, Rust the larger.
+    fn shortest<F>(value: F, always_nearest: usize) -> Self
+    where
+        F: std::fmt::LowerExp + std::str::FromStr + PartialEq,
+    {
+        let shortest = Shortest::print(format_args!("{value:e}"));
+        if shortest.len < always_nearest {
+            return shortest;
+        }
+        let rounded = Shortest::print(format_args!("{value:.*e}", shortest.len - 1));
+        if rounded.digits() == shortest.digits() {
+            return shortest;
+        }
+        let mut text = Vec::new();
+        rounded.push_exponent_form(&mut text, 1);
+        let same =
+            std::str::from_utf8(&text).is_ok_and(|text| text.parse::<F>().is_ok_and(|read| read == value));
+        if same { rounded } else { shortest }
+    }
+
+    /// With fewer digits than this the next number of one digit more or less is too far away to be read as the same.
+    const NEAREST: usize = 15;
+    /// The same for single precision.
+    const NEAREST_32: usize = 6;
 
     fn digits(&self) -> &[u8] {
         self.digits.get(..self.len).unwrap_or_default()
@@ -128,7 +155,7 @@ pub(crate) fn push_float(out: &mut Vec<u8>, value: f64, style: FloatStyle) {
         out.push(b'0');
         return;
     }
-    let decimal = Decimal::shortest(value.abs());
+    let decimal = Decimal::shortest(value.abs(), Decimal::NEAREST);
     match style {
         FloatStyle::General => push_general(out, &decimal),
         FloatStyle::Json => push_json(out, &decimal, value.abs()),
@@ -146,7 +173,7 @@ pub(crate) fn push_json_float32(out: &mut Vec<u8>, value: f64) {
         out.push(b'0');
         return;
     }
-    push_json(out, &Decimal::shortest(value.abs()), f64::from(value.abs()));
+    push_json(out, &Decimal::shortest(value.abs(), Decimal::NEAREST_32), f64::from(value.abs()));
 }
 
 /// The layout of encoding/json, `AppendFloat` of its `jsonwire`. The bounds are doubles for single floats as well: none
@@ -174,7 +201,7 @@ pub(crate) fn push_float32(out: &mut Vec<u8>, value: f64) {
         out.push(b'0');
         return;
     }
-    push_general(out, &Decimal::shortest(value.abs()));
+    push_general(out, &Decimal::shortest(value.abs(), Decimal::NEAREST_32));
 }
 
 /// The 'g' layout with the shortest digits, `formatDigits` of Go's `ftoa.go`.
@@ -250,20 +277,20 @@ pub(crate) fn parse_uint(text: &str) -> Option<u64> {
     accumulate(digits, radix)
 }
 
-/// `strconv.ParseInt(text, 2, 64)`.
-pub(crate) fn parse_binary_int(text: &str) -> Option<i64> {
+/// `strconv.ParseInt(text, radix, 64)`.
+pub(crate) fn parse_int_radix(text: &str, radix: u32) -> Option<i64> {
     match text.strip_prefix('-') {
-        Some(rest) => 0_i64.checked_sub_unsigned(parse_binary_uint(rest)?),
-        None => i64::try_from(parse_binary_uint(text.strip_prefix('+').unwrap_or(text))?).ok(),
+        Some(rest) => 0_i64.checked_sub_unsigned(parse_uint_radix(rest, radix)?),
+        None => i64::try_from(parse_uint_radix(text.strip_prefix('+').unwrap_or(text), radix)?).ok(),
     }
 }
 
-/// `strconv.ParseUint(text, 2, 64)`.
-pub(crate) fn parse_binary_uint(text: &str) -> Option<u64> {
+/// `strconv.ParseUint(text, radix, 64)`.
+pub(crate) fn parse_uint_radix(text: &str, radix: u32) -> Option<u64> {
     if text.is_empty() {
         return None;
     }
-    accumulate(text.as_bytes(), 2)
+    accumulate(text.as_bytes(), radix)
 }
 
 /// The value of `digits`; empty digits are zero, as after the lone `0` of an octal.
@@ -338,6 +365,8 @@ mod tests {
             (-1.25e-7, "-1.25e-07"),
             (5e-324, "5e-324"),
             (f64::MAX, "1.7976931348623157e+308"),
+            // Exactly in the middle between …2 and …3.
+            (1_742_801_516_611_955.25, "1.7428015166119552e+15"),
             (f64::INFINITY, "+Inf"),
             (f64::NEG_INFINITY, "-Inf"),
             (f64::NAN, "NaN"),

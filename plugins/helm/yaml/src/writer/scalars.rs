@@ -3,7 +3,7 @@
 use super::Dialect;
 use super::analysis::{Analysis, analyze, is_break, is_printable};
 use super::emitter::{Emitter, INDENT, push_code};
-use crate::resolve::reads_back_as_string;
+use crate::resolve::{is_octal_of_v3, reads_back_as_string};
 
 /// How many bytes a key without `?` may have.
 pub(super) const LONGEST_SIMPLE_KEY: usize = 128;
@@ -47,15 +47,9 @@ impl Emitter {
 
     /// Whether the text, if plain, is read as a string by this version and by parsers of YAML 1.1.
     fn reads_back(&self, text: &str) -> bool {
-        let old_octal = || {
-            let plain = text.replace('_', "");
-            let digits = plain.strip_prefix("0o").or_else(|| plain.strip_prefix("-0o"));
-            digits.is_some_and(|digits| {
-                let unsigned = digits.strip_prefix(['+', '-']).unwrap_or(digits);
-                !unsigned.is_empty() && u64::from_str_radix(unsigned, 8).is_ok()
-            })
-        };
-        reads_back_as_string(text) && !is_base_60(text) && !(self.dialect == Dialect::V3 && old_octal())
+        reads_back_as_string(text)
+            && !is_base_60(text)
+            && !(self.dialect == Dialect::V3 && is_octal_of_v3(text))
     }
 
     pub(super) fn is_simple_key(text: &str) -> bool {

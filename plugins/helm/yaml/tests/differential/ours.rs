@@ -6,6 +6,7 @@ use helm_template::{List, Map, Value};
 use helm_yaml::json as go_json;
 use helm_yaml::{
     Duplicates, from_yaml, from_yaml_list, from_yaml_map, to_yaml, to_yaml_pretty, yaml_to_json,
+    yaml_to_json_text,
 };
 use serde_json::json;
 
@@ -16,8 +17,8 @@ use crate::values::untree;
 pub fn answer(question: &Question) -> Answer {
     let input = question.r#in.as_slice();
     match question.op {
-        "yaml-to-json" => json_text(yaml_to_json(input, Duplicates::LastWins)),
-        "yaml-to-json-strict" => json_text(yaml_to_json(input, Duplicates::Refuse)),
+        "yaml-to-json" => json_text(input, Duplicates::LastWins),
+        "yaml-to-json-strict" => json_text(input, Duplicates::Refuse),
         "from-yaml-map" => map(from_yaml_map(input, Duplicates::LastWins)),
         "from-yaml-map-strict" => map(from_yaml_map(input, Duplicates::Refuse)),
         "from-yaml-list" => list(from_yaml_list(input, Duplicates::LastWins)),
@@ -66,11 +67,24 @@ fn partial<E: ToString>((value, error): (Value, Option<E>)) -> Answer {
     }
 }
 
-fn json_text<E: ToString>(result: Result<serde_json::Value, E>) -> Answer {
-    match result {
-        Ok(value) => Answer { out: value.to_string().into_bytes(), value: json!(null), err: String::new() },
-        Err(error) => failed(json!(null), &error),
+/// The text of the JSON, which must be that of its values.
+fn json_text(input: &[u8], duplicates: Duplicates) -> Answer {
+    let answer = text(yaml_to_json_text(input, duplicates));
+    match yaml_to_json(input, duplicates) {
+        Ok(value) => {
+            let read = helm_yaml::from_yaml(input, duplicates).unwrap();
+            assert_eq!(value_of(&value), tree(&read), "the two ways to read differ");
+        }
+        Err(error) => assert_eq!(error.to_string(), answer.err),
     }
+    answer
+}
+
+/// JSON values spelled as the oracle does.
+fn value_of(value: &serde_json::Value) -> serde_json::Value {
+    let (values, error) = go_json::from_json(value.to_string().as_bytes());
+    assert_eq!(error, None);
+    tree(&values)
 }
 
 fn map<E: ToString>(result: Result<Map, E>) -> Answer {

@@ -69,6 +69,12 @@ func ask(q question) (a answer) {
 		return answer{Err: "panic: the result depends on the order of Go's maps"}
 	}
 	out, value, err := answerTo(q.Op, q.In)
+	// go-yaml's order of keys can contradict itself (1_0 < 077 < 0o7 < 1_0). Then it depends on Go's maps as well.
+	for i := 0; i < 10 && strings.HasPrefix(q.Op, "to-yaml"); i++ {
+		if again, _, _ := answerTo(q.Op, q.In); !bytes.Equal(again, out) {
+			return answer{Err: "panic: the result depends on the order of Go's maps"}
+		}
+	}
 	a = answer{Out: out, Value: tree(value)}
 	if err != nil {
 		a.Err = err.Error()
