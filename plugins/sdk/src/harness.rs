@@ -54,6 +54,8 @@ mod schema;
 mod schema_check;
 mod selector;
 mod session;
+mod settings;
+mod shape;
 mod status;
 mod store;
 mod triggers;

@@ -31,7 +31,8 @@ pub(super) fn apply(
     let mut managers = managers.clone();
     take_over(&mut managers, live, config, &wanted, who);
     let former = managers.set(who, Operation::Apply, wanted);
-    for path in former.0.iter().rev() {
+    // In order, an item comes before what is in it: its keys are there to find it by.
+    for path in &former.0 {
         let kept = managers.0.iter().any(|manager| manager.fields.covers(path));
         if !kept && !is_key_of_kept_item(path, &managers) {
             remove(&mut merged, path, who.custom);

@@ -16,7 +16,8 @@ use super::{
     faults::Fault,
     inventory::Inventories,
     object::ref_of,
-    session::{Session, Settings},
+    session::Session,
+    settings::Settings,
     store::{Key, Part, Store, Writer},
 };
 use crate::{Condition, Event, Gvk, Host, Kube, KubeError, Level, ObjectRef, Ownership};

@@ -10,6 +10,7 @@ use super::{
     patch::patched,
     schema_check,
     selector::{FieldSelector, LabelSelector},
+    shape::{drop_nulls, project},
     store::{Key, Part, Store, Stored, Writer},
     validate,
 };
@@ -365,44 +366,4 @@ fn section_api_version(object: &mut Value, api_version: &str) {
     if let Some(members) = object.as_object_mut() {
         members.insert("apiVersion".to_owned(), api_version.into());
     }
-}
-
-/// A null member of a built-in object is as if it were not there; custom kinds decide by their schema.
-fn drop_nulls(value: &mut Value, kind: &Kind) {
-    match value {
-        _ if kind.custom => {}
-        Value::Object(members) => {
-            members.retain(|_, value| !value.is_null());
-            members.values_mut().for_each(|value| drop_nulls(value, kind));
-        }
-        Value::Array(items) => items.iter_mut().for_each(|value| drop_nulls(value, kind)),
-        _ => {}
-    }
-}
-
-/// The object with what names it and the asked-for paths only.
-fn project(object: Value, fields: &[String]) -> Value {
-    if fields.is_empty() {
-        return object;
-    }
-    let mut kept = json!({});
-    let always = [
-        "apiVersion",
-        "kind",
-        "metadata.name",
-        "metadata.namespace",
-        "metadata.uid",
-        "metadata.resourceVersion",
-    ];
-    for path in always.into_iter().chain(fields.iter().map(String::as_str)) {
-        if let Some(value) = object.pointer(&format!("/{}", path.replace('.', "/"))) {
-            let (parents, name) = path.rsplit_once('.').unwrap_or(("", path));
-            let parents = parents.split('.').filter(|part| !part.is_empty());
-            let parent = parents.fold(&mut kept, |value, part| {
-                super::object::members(value).entry(part.to_owned()).or_insert_with(|| json!({}))
-            });
-            super::object::members(parent).insert(name.to_owned(), value.clone());
-        }
-    }
-    kept
 }

@@ -17,7 +17,7 @@ use super::{
     object::{ref_of, text},
     queue::Queue,
     rights::Rights,
-    session::Settings,
+    settings::Settings,
     triggers::{Ties, is_own_change, own_reference},
 };
 use crate::{AssetFile, Gvk, ObjectRef, Plugin, Reason, Watch};

@@ -1,14 +1,8 @@
 //! The host as a plugin in a test reaches it: every call is checked, counted, recorded, and may fail on purpose.
 
-use std::{
-    cell::RefCell,
-    collections::{BTreeMap, BTreeSet},
-    rc::Rc,
-    time::SystemTime,
-};
+use std::{cell::RefCell, collections::BTreeSet, rc::Rc, time::SystemTime};
 
 use serde_json::Value;
-use sha2::{Digest as _, Sha256};
 
 use super::{
     budget::{Budget, Limits},
@@ -18,20 +12,13 @@ use super::{
     object::{bad_request, not_found, ref_of, skipped, text},
     ownership::{Owner, tie},
     rights::{Access, Rights},
+    settings::Settings,
     store::{Part, Store, Writer},
 };
 use crate::{
     Applied, ApplyItem, ApplyOptions, AssetError, AssetFile, AssetTree, DeleteOptions, Event, Gvk, Host,
     KubeError, Level, ObjectRef, Ownership, Page, Patch, Query, ReadOptions, ServedKind, ServerVersion,
 };
-
-/// What the operator of the cluster gave the plugin.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Settings {
-    pub(super) plugin: Option<String>,
-    pub(super) binding: Option<String>,
-    pub(super) assets: BTreeMap<String, Vec<AssetFile>>,
-}
 
 /// One hook call's way to the cluster, or a user's.
 #[derive(Debug)]
@@ -375,17 +362,7 @@ impl Host for Session {
     }
 
     fn asset_stat(&self, name: &str) -> Result<AssetTree, AssetError> {
-        let files = self.settings.assets.get(name).ok_or(AssetError::Unknown)?;
-        let mut hash = Sha256::new();
-        for file in files {
-            for part in [file.path.as_bytes(), &file.content] {
-                hash.update(part.len().to_le_bytes());
-                hash.update(part);
-            }
-        }
-        let digest = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-        let size = files.iter().map(|file| u64::try_from(file.content.len()).unwrap_or(u64::MAX)).sum();
-        Ok(AssetTree { name: name.to_owned(), digest, size })
+        self.settings.stat(name)
     }
 
     fn asset_read(&self, name: &str) -> Result<Vec<AssetFile>, AssetError> {

@@ -1,0 +1,195 @@
+//! Server-side apply in the in-memory cluster: who owns which field, and what follows from it.
+
+use pilothouse_sdk::{
+    Applied, ApplyItem, ApplyOptions, Change, Gvk, KubeError, ObjectRef, Ownership, Patch, harness::Cluster,
+};
+use serde_json::{Value, json};
+
+fn apply_as(cluster: &Cluster, manager: &str, object: &Value, force: bool) -> Result<Applied, KubeError> {
+    let item = ApplyItem::new(object)?.ownership(Ownership::None);
+    let options = ApplyOptions { force, ..ApplyOptions::default() };
+    cluster.user(manager).apply(&[item], options).pop().unwrap()
+}
+
+fn apply(cluster: &Cluster, manager: &str, object: &Value) -> Applied {
+    apply_as(cluster, manager, object, false).unwrap()
+}
+
+fn config_map(data: &Value) -> Value {
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "default"}, "data": data})
+}
+
+fn deployment(spec: &Value) -> Value {
+    json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a", "namespace": "default"}, "spec": spec})
+}
+
+fn reference(object: &Value) -> ObjectRef {
+    let kind =
+        Gvk::from_api_version(object["apiVersion"].as_str().unwrap(), object["kind"].as_str().unwrap());
+    ObjectRef::new(kind, "default", "a")
+}
+
+fn live(cluster: &Cluster, like: &Value) -> Value {
+    cluster.kubectl().get_ref(&reference(like)).unwrap().unwrap()
+}
+
+#[test]
+fn the_same_apply_again_changes_nothing() {
+    let cluster = Cluster::new();
+    let object = config_map(&json!({"x": "1"}));
+    let first = apply(&cluster, "one", &object);
+    assert_eq!(first.change, Change::Created);
+    let again = apply(&cluster, "one", &object);
+    assert_eq!((again.change, again.resource_version), (Change::Unchanged, first.resource_version));
+    assert_eq!(apply(&cluster, "one", &config_map(&json!({"x": "2"}))).change, Change::Configured);
+}
+
+#[test]
+fn a_field_that_is_no_longer_applied_goes_unless_somebody_else_owns_it() {
+    let cluster = Cluster::new();
+    apply(&cluster, "one", &config_map(&json!({"mine": "1", "shared": "1"})));
+    apply(&cluster, "two", &config_map(&json!({"shared": "1", "theirs": "1"})));
+    apply(&cluster, "one", &config_map(&json!({})));
+    assert_eq!(live(&cluster, &config_map(&json!({})))["data"], json!({"shared": "1", "theirs": "1"}));
+    apply(
+        &cluster,
+        "two",
+        &json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "default"}}),
+    );
+    assert_eq!(live(&cluster, &config_map(&json!({}))).get("data"), None, "an empty map is none");
+}
+
+#[test]
+fn another_managers_field_is_a_conflict_that_names_it() {
+    let cluster = Cluster::new();
+    let object = deployment(
+        &json!({"replicas": 1, "template": {"spec": {"containers": [{"name": "app", "image": "a:1"}]}}}),
+    );
+    apply(&cluster, "one", &object);
+    let mut other = object.clone();
+    other["spec"]["replicas"] = json!(3);
+    other["spec"]["template"]["spec"]["containers"][0]["image"] = json!("a:2");
+    let error = apply_as(&cluster, "two", &other, false).unwrap_err();
+    let KubeError::Conflict(status) = &error else { panic!("{error:?}") };
+    assert_eq!(
+        status.message,
+        "Apply failed with 2 conflicts: conflict with \"one\" using apps/v1: .spec.replicas; conflict with \"one\" using \
+         apps/v1: .spec.template.spec.containers[name=\"app\"].image"
+    );
+    assert_eq!(live(&cluster, &object)["spec"]["replicas"], json!(1), "nothing happened");
+}
+
+#[test]
+fn force_takes_the_field_over_and_the_former_owner_conflicts() {
+    let cluster = Cluster::new();
+    let one = config_map(&json!({"x": "1"}));
+    apply(&cluster, "one", &one);
+    apply_as(&cluster, "two", &config_map(&json!({"x": "2"})), true).unwrap();
+    assert_eq!(cluster.managers(&reference(&one)), ["two: .data.x"]);
+    assert!(apply_as(&cluster, "one", &one, false).unwrap_err().is_conflict());
+}
+
+#[test]
+fn a_field_changed_by_hand_belongs_to_who_changed_it() {
+    let cluster = Cluster::new();
+    let object = deployment(&json!({"replicas": 1}));
+    apply(&cluster, "host", &object);
+    let patch = Patch::merge(&json!({"spec": {"replicas": 5}})).unwrap().subresource("scale");
+    cluster.kubectl().patch_ref::<Value>(&reference(&object), &patch).unwrap();
+    assert_eq!(cluster.managers(&reference(&object)), ["kubectl: .spec.replicas"]);
+    assert!(apply_as(&cluster, "host", &object, false).unwrap_err().to_string().contains("kubectl"));
+    apply_as(&cluster, "host", &object, true).unwrap();
+    assert_eq!(live(&cluster, &object)["spec"]["replicas"], json!(1));
+}
+
+#[test]
+fn lists_of_named_items_merge_by_their_keys() {
+    let cluster = Cluster::new();
+    let pod = |containers: Value| deployment(&json!({"template": {"spec": {"containers": containers}}}));
+    let app = json!({"name": "app", "image": "a:1", "env": [{"name": "A", "value": "1"}, {"name": "B", "value": "2"}],
+        "ports": [{"containerPort": 80}, {"containerPort": 80, "protocol": "UDP"}]});
+    apply(&cluster, "one", &pod(json!([app])));
+    apply(&cluster, "injector", &pod(json!([{"name": "sidecar", "image": "s:1"}])));
+    let smaller = json!({"name": "app", "image": "a:2", "env": [{"name": "B", "value": "2"}], "ports": [{"containerPort": 80}]});
+    apply(&cluster, "one", &pod(json!([smaller])));
+    let live = live(&cluster, &pod(json!([])));
+    assert_eq!(
+        live["spec"]["template"]["spec"]["containers"],
+        json!([smaller, {"name": "sidecar", "image": "s:1"}])
+    );
+}
+
+#[test]
+fn an_item_of_a_list_goes_with_its_last_owner() {
+    let cluster = Cluster::new();
+    let pod =
+        |volumes: Value| deployment(&json!({"replicas": 1, "template": {"spec": {"volumes": volumes}}}));
+    apply(&cluster, "one", &pod(json!([{"name": "data", "emptyDir": {}}, {"name": "tmp", "emptyDir": {}}])));
+    apply(&cluster, "one", &pod(json!([{"name": "tmp", "emptyDir": {}}])));
+    let volumes = &live(&cluster, &pod(json!([])))["spec"]["template"]["spec"]["volumes"];
+    assert_eq!(volumes, &json!([{"name": "tmp", "emptyDir": {}}]));
+}
+
+#[test]
+fn other_lists_and_selectors_are_replaced_as_a_whole() {
+    let cluster = Cluster::new();
+    let service = |ports: Value, selector: Value| {
+        json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a", "namespace": "default"},
+            "spec": {"ports": ports, "selector": selector, "externalIPs": ["1.1.1.1", "2.2.2.2"]}})
+    };
+    apply(&cluster, "one", &service(json!([{"port": 80}]), json!({"app": "a", "tier": "x"})));
+    let mut other = service(json!([{"port": 443}]), json!({"app": "b"}));
+    other["spec"]["externalIPs"] = json!(["3.3.3.3"]);
+    apply_as(&cluster, "two", &other, true).unwrap();
+    let spec = &live(&cluster, &other)["spec"];
+    assert_eq!(spec["selector"], json!({"app": "b"}));
+    assert_eq!(spec["externalIPs"], json!(["3.3.3.3"]));
+    assert_eq!(spec["ports"].as_array().unwrap().len(), 2, "ports merge by port and protocol");
+}
+
+#[test]
+fn a_dry_run_answers_and_changes_nothing() {
+    let cluster = Cluster::new();
+    let dry = |object: &Value| {
+        let item = ApplyItem::new(object).unwrap().ownership(Ownership::None);
+        let options = ApplyOptions { dry_run: true, ..ApplyOptions::default() };
+        cluster.user("one").apply(&[item], options).pop().unwrap()
+    };
+    let object = config_map(&json!({"x": "1"}));
+    assert_eq!(dry(&object).unwrap().change, Change::Created);
+    assert_eq!(cluster.kubectl().get_ref::<Value>(&reference(&object)).unwrap(), None);
+    apply(&cluster, "one", &object);
+    assert_eq!(dry(&config_map(&json!({"x": "2"}))).unwrap().change, Change::Configured);
+    assert_eq!(live(&cluster, &object)["data"], json!({"x": "1"}));
+}
+
+#[test]
+fn stop_on_error_skips_what_comes_after_a_failure() {
+    let cluster = Cluster::new();
+    let nowhere =
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "nowhere"}});
+    let items = [&nowhere, &config_map(&json!({}))].map(|object| ApplyItem::new(object).unwrap());
+    let options = ApplyOptions { stop_on_error: true, ..ApplyOptions::default() };
+    let answers = cluster.user("one").apply(&items, options);
+    assert!(matches!(&answers[0], Err(KubeError::NotFound(_))), "{answers:?}");
+    assert!(
+        matches!(&answers[1], Err(KubeError::Other(status)) if status.reason == "Skipped"),
+        "{answers:?}"
+    );
+    assert!(cluster.user("one").apply(&items, ApplyOptions::default())[1].is_ok());
+}
+
+#[test]
+fn what_is_no_object_is_refused() {
+    let cluster = Cluster::new();
+    for bad in [
+        "",
+        "[]",
+        "{\"kind\":\"ConfigMap\"}",
+        "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"namespace\":\"default\"}}",
+    ] {
+        let answer =
+            cluster.user("one").apply(&[ApplyItem::json(bad)], ApplyOptions::default()).pop().unwrap();
+        assert!(matches!(answer, Err(KubeError::Invalid(_))), "{bad}: {answer:?}");
+    }
+}

@@ -1,0 +1,14 @@
+//! The in-memory Kubernetes and the host around it, held against what the real ones do.
+
+#[cfg(test)]
+mod apply;
+#[cfg(test)]
+mod faults;
+#[cfg(test)]
+mod garbage;
+#[cfg(test)]
+mod objects;
+#[cfg(test)]
+mod runner;
+#[cfg(test)]
+mod script;
