@@ -72,12 +72,6 @@ pub(crate) fn is_alpha(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-'
 }
 
-/// Space or tab.
-#[inline]
-pub(crate) fn is_blank(byte: u8) -> bool {
-    byte == b' ' || byte == b'\t'
-}
-
 /// Number of bytes of the character that starts with `byte`; 0 for a byte that starts none.
 #[inline]
 pub(crate) fn width(byte: u8) -> usize {

@@ -40,20 +40,20 @@ pub(crate) fn read<T: Target + Copy>(
     duplicates: Duplicates,
 ) -> Result<Option<T::Value>, ConvertError> {
     let mut input = Input::new(bytes);
-    let document = Document::read(&mut input).map_err(yaml)?;
+    let document = Document::read(&mut input).map_err(|failure| yaml(&failure))?;
     let strict = duplicates == Duplicates::Refuse;
     let mut decoder = Decoder::new(&document, JsonSink::new(target), strict);
     let value = decoder.run();
     if decoder.sink.odd {
         find_error(&document, strict)?;
     }
-    value.map_err(yaml)
+    value.map_err(|failure| yaml(&failure))
 }
 
 /// Whether something odd in a document is an error to Go.
 fn find_error(document: &Document<'_>, strict: bool) -> Result<(), ConvertError> {
     let mut decoder = Decoder::new(document, GoValues::default(), strict);
-    let Some(root) = decoder.run().map_err(yaml)? else { return Ok(()) };
+    let Some(root) = decoder.run().map_err(|failure| yaml(&failure))? else { return Ok(()) };
     if let Some(message) = decoder.sink.unsupported_key(root) {
         return Err(ConvertError::Key(message));
     }
@@ -63,6 +63,6 @@ fn find_error(document: &Document<'_>, strict: bool) -> Result<(), ConvertError>
     }
 }
 
-fn yaml(failure: Failure) -> ConvertError {
+fn yaml(failure: &Failure) -> ConvertError {
     ConvertError::Yaml(failure.to_string())
 }

@@ -37,7 +37,7 @@ impl std::fmt::Write for Shortest {
                 b'e' => self.in_exponent = true,
                 b'-' => self.negative_exponent = true,
                 b'0'..=b'9' if self.in_exponent => {
-                    self.exponent = self.exponent * 10 + i32::from(byte - b'0')
+                    self.exponent = self.exponent * 10 + i32::from(byte - b'0');
                 }
                 b'0'..=b'9' => {
                     if let Some(slot) = self.decimal.digits.get_mut(self.decimal.len) {
@@ -71,7 +71,7 @@ impl Shortest {
 impl Decimal {
     /// The shortest digits that parse back to `value` (finite, its sign is ignored). Of two equally near ones Go takes
     /// the one with the even last digit, Rust the larger.
-    fn shortest<F>(value: F, always_nearest: usize) -> Self
+    fn shortest<F>(value: &F, always_nearest: usize) -> Self
     where
         F: std::fmt::LowerExp + std::str::FromStr + PartialEq,
     {
@@ -86,7 +86,7 @@ impl Decimal {
         let mut text = Vec::new();
         rounded.push_exponent_form(&mut text, 1);
         let same =
-            std::str::from_utf8(&text).is_ok_and(|text| text.parse::<F>().is_ok_and(|read| read == value));
+            std::str::from_utf8(&text).is_ok_and(|text| text.parse::<F>().is_ok_and(|read| read == *value));
         if same { rounded } else { shortest }
     }
 
@@ -155,7 +155,7 @@ pub(crate) fn push_float(out: &mut Vec<u8>, value: f64, style: FloatStyle) {
         out.push(b'0');
         return;
     }
-    let decimal = Decimal::shortest(value.abs(), Decimal::NEAREST);
+    let decimal = Decimal::shortest(&value.abs(), Decimal::NEAREST);
     match style {
         FloatStyle::General => push_general(out, &decimal),
         FloatStyle::Json => push_json(out, &decimal, value.abs()),
@@ -173,7 +173,7 @@ pub(crate) fn push_json_float32(out: &mut Vec<u8>, value: f64) {
         out.push(b'0');
         return;
     }
-    push_json(out, &Decimal::shortest(value.abs(), Decimal::NEAREST_32), f64::from(value.abs()));
+    push_json(out, &Decimal::shortest(&value.abs(), Decimal::NEAREST_32), f64::from(value.abs()));
 }
 
 /// The layout of encoding/json, `AppendFloat` of its `jsonwire`. The bounds are doubles for single floats as well: none
@@ -201,7 +201,7 @@ pub(crate) fn push_float32(out: &mut Vec<u8>, value: f64) {
         out.push(b'0');
         return;
     }
-    push_general(out, &Decimal::shortest(value.abs(), Decimal::NEAREST_32));
+    push_general(out, &Decimal::shortest(&value.abs(), Decimal::NEAREST_32));
 }
 
 /// The 'g' layout with the shortest digits, `formatDigits` of Go's `ftoa.go`.
@@ -366,7 +366,7 @@ mod tests {
             (5e-324, "5e-324"),
             (f64::MAX, "1.7976931348623157e+308"),
             // Exactly in the middle between …2 and …3.
-            (1_742_801_516_611_955.25, "1.7428015166119552e+15"),
+            (6_971_206_066_447_821.0 / 4.0, "1.7428015166119552e+15"),
             (f64::INFINITY, "+Inf"),
             (f64::NEG_INFINITY, "-Inf"),
             (f64::NAN, "NaN"),

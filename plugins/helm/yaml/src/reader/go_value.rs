@@ -170,13 +170,14 @@ fn identity<'d>(leaf: &Leaf<'d>) -> Option<(u8, Cow<'d, [u8]>)> {
 }
 
 fn compare_keys(a: Option<&Leaf<'_>>, b: Option<&Leaf<'_>>) -> std::cmp::Ordering {
+    // Go compares keys of different types by where the linker put the types, which is this order in the helm binary.
     let kind = |leaf: Option<&Leaf<'_>>| match leaf {
         None | Some(Leaf::Null) => 0,
-        Some(Leaf::Bool(_)) => 1,
-        Some(Leaf::Int(_)) => 2,
-        Some(Leaf::Uint(_)) => 3,
+        Some(Leaf::Text(_) | Leaf::Bytes(_)) => 1,
+        Some(Leaf::Uint(_)) => 2,
+        Some(Leaf::Int(_)) => 3,
         Some(Leaf::Float(_)) => 4,
-        Some(Leaf::Text(_) | Leaf::Bytes(_)) => 5,
+        Some(Leaf::Bool(_)) => 5,
     };
     match (a, b) {
         (Some(Leaf::Bool(a)), Some(Leaf::Bool(b))) => a.cmp(b),

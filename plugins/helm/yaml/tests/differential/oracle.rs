@@ -15,25 +15,25 @@ const GO: &str = "go1.27.2";
 
 /// One question: an operation of the program and its input.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Question {
-    pub op: &'static str,
+pub(crate) struct Question {
+    pub(crate) op: &'static str,
     #[serde(serialize_with = "to_base64")]
-    pub r#in: Vec<u8>,
+    pub(crate) r#in: Vec<u8>,
 }
 
 impl Question {
-    pub fn new(op: &'static str, input: impl Into<Vec<u8>>) -> Self {
+    pub(crate) fn new(op: &'static str, input: impl Into<Vec<u8>>) -> Self {
         Self { op, r#in: input.into() }
     }
 }
 
 /// What came out: text, a value, an error. `value` is spelled with its Go types, see `main.go`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct Answer {
+pub(crate) struct Answer {
     #[serde(deserialize_with = "from_base64")]
-    pub out: Vec<u8>,
-    pub value: serde_json::Value,
-    pub err: String,
+    pub(crate) out: Vec<u8>,
+    pub(crate) value: serde_json::Value,
+    pub(crate) err: String,
 }
 
 fn to_base64<S: serde::Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
@@ -46,7 +46,7 @@ fn from_base64<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<
 }
 
 /// The answers to `questions`, in their order; `None`, and a word about it, where the program cannot be had.
-pub fn ask(questions: &[Question]) -> Option<Vec<Answer>> {
+pub(crate) fn ask(questions: &[Question]) -> Option<Vec<Answer>> {
     match program() {
         Ok(program) => Some(run(program, questions).expect("the oracle answers")),
         Err(reason) => {

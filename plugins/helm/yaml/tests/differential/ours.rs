@@ -14,7 +14,7 @@ use crate::oracle::{Answer, Question};
 use crate::values::untree;
 
 /// What this crate makes of a question.
-pub fn answer(question: &Question) -> Answer {
+pub(crate) fn answer(question: &Question) -> Answer {
     let input = question.r#in.as_slice();
     match question.op {
         "yaml-to-json" => json_text(input, Duplicates::LastWins),
@@ -72,7 +72,7 @@ fn json_text(input: &[u8], duplicates: Duplicates) -> Answer {
     let answer = text(yaml_to_json_text(input, duplicates));
     match yaml_to_json(input, duplicates) {
         Ok(value) => {
-            let read = helm_yaml::from_yaml(input, duplicates).unwrap();
+            let read = from_yaml(input, duplicates).unwrap();
             assert_eq!(value_of(&value), tree(&read), "the two ways to read differ");
         }
         Err(error) => assert_eq!(error.to_string(), answer.err),
@@ -106,7 +106,7 @@ fn failed(value: serde_json::Value, error: &impl ToString) -> Answer {
 }
 
 /// A value spelled as the oracle does.
-pub fn tree(value: &Value) -> serde_json::Value {
+pub(crate) fn tree(value: &Value) -> serde_json::Value {
     match value {
         Value::Nil => json!(null),
         Value::Bool(value) => json!(["b", value]),

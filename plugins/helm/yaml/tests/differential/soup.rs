@@ -1,25 +1,25 @@
 //! Texts made of the pieces that YAML is made of, from a seed.
 
 /// A small generator of numbers, the same on every machine (xorshift64*).
-pub struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
-    pub fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
     }
 
-    pub fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
         self.0.wrapping_mul(0x2545_F491_4F6C_DD1D)
     }
 
-    pub fn below(&mut self, limit: usize) -> usize {
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
         (self.next() % limit as u64) as usize
     }
 
-    pub fn one_of<'a, T: ?Sized>(&mut self, choices: &[&'a T]) -> &'a T {
+    pub(crate) fn one_of<'a, T: ?Sized>(&mut self, choices: &[&'a T]) -> &'a T {
         choices[self.below(choices.len())]
     }
 }
@@ -164,49 +164,51 @@ const PIECES: &[&str] = &[
 ];
 
 /// A text of up to `length` pieces.
-pub fn text(random: &mut Random, length: usize) -> String {
+pub(crate) fn text(random: &mut Random, length: usize) -> String {
     (0..1 + random.below(length)).map(|_| random.one_of(PIECES)).collect()
 }
 
+const KEYS: &[&str] =
+    &["a", "b", "c", "name", "\"q\"", "'s'", "1", "1.5", "yes", "~", "<<", "? k\n", "x y", "? |\n  k\n"];
+
+const VALUES: &[&str] = &[
+    "",
+    "",
+    "",
+    "1",
+    "text",
+    "'single'",
+    "\"double\"",
+    "|\n",
+    "|-\n",
+    ">\n",
+    ">+\n",
+    "|2\n",
+    "[1, a, 'b']",
+    "{a: 1, b: }",
+    "&a x",
+    "*a",
+    "&a",
+    "# c",
+    "yes",
+    "0x10",
+    "1e400",
+    "long text with words",
+    "a: b",
+    "- x",
+    "!!int 5",
+    "!!str",
+    "\"multi\n  line\"",
+    "plain\n  multi",
+    "null",
+    ".inf",
+    "2001-12-14t21:59:43Z",
+    "{",
+    "]",
+];
+
 /// A text that is more likely to be YAML: lines with rising and falling indentation.
-pub fn lines(random: &mut Random, count: usize) -> String {
-    const KEYS: &[&str] =
-        &["a", "b", "c", "name", "\"q\"", "'s'", "1", "1.5", "yes", "~", "<<", "? k\n", "x y", "!!str 1"];
-    const VALUES: &[&str] = &[
-        "",
-        "",
-        "",
-        "1",
-        "text",
-        "'single'",
-        "\"double\"",
-        "|\n",
-        "|-\n",
-        ">\n",
-        ">+\n",
-        "|2\n",
-        "[1, a, 'b']",
-        "{a: 1, b: }",
-        "&a x",
-        "*a",
-        "&a",
-        "# c",
-        "yes",
-        "0x10",
-        "1e400",
-        "long text with words",
-        "a: b",
-        "- x",
-        "!!int 5",
-        "!!str",
-        "\"multi\n  line\"",
-        "plain\n  multi",
-        "null",
-        ".inf",
-        "2001-12-14t21:59:43Z",
-        "{",
-        "]",
-    ];
+pub(crate) fn lines(random: &mut Random, count: usize) -> String {
     let mut out = String::new();
     let mut indent: usize = 0;
     for _ in 0..1 + random.below(count) {
@@ -223,14 +225,86 @@ pub fn lines(random: &mut Random, count: usize) -> String {
         }
         match random.below(10) {
             0 => out.push_str("just text"),
-            _ => {
-                out.push_str(random.one_of(KEYS));
-                out.push(':');
-                out.push(' ');
-                out.push_str(random.one_of(VALUES));
-            }
+            _ => out.push_str(&format!("{}: {}", random.one_of(KEYS), random.one_of(VALUES))),
         }
         out.push('\n');
     }
     out
+}
+
+/// A mapping of anchors, aliases and merges.
+pub(crate) fn anchored(random: &mut Random) -> String {
+    const NODES: &[&str] = &[
+        "1",
+        "x",
+        "{x: 1}",
+        "{x: 2, y: {z: 3}}",
+        "[1, 2]",
+        "{<<: *b, w: 1}",
+        "[*a, *b]",
+        "*a",
+        "*b",
+        "*c",
+        "{*a : 1}",
+    ];
+    (0..2 + random.below(6))
+        .map(|at| {
+            let key = if random.below(4) == 0 { "<<".to_owned() } else { format!("k{}", at % 5) };
+            let anchor = random.one_of(&["", "&a ", "&b ", "&c "]);
+            let node = match random.below(4) {
+                0 => random.one_of(&["[*a, *b]", "*a", "*b", "[{x: 5}, *b]", "[[]]"]),
+                _ => random.one_of(NODES),
+            };
+            let anchor = if node.starts_with('*') { "" } else { anchor };
+            format!("{key}: {anchor}{node}\n")
+        })
+        .collect()
+}
+
+/// Lines of several pieces of go-yaml's input, with something wrong or unusual in them.
+pub(crate) fn damaged(random: &mut Random) -> Vec<u8> {
+    let mut text = String::new();
+    while text.len() < 1 + random.below(2000) {
+        let indent = "  ".repeat(random.below(2));
+        let value = random.one_of(&[
+            "é",
+            "x",
+            "😀 y",
+            "'q'",
+            "# comment with many words in it",
+            "1",
+            "[a, b]",
+            "|\n    t",
+        ]);
+        text.push_str(&format!("{indent}k{}: {value}\n", text.len()));
+    }
+    for _ in 0..random.below(3) {
+        let at = (0..=random.below(text.len() + 1)).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+        text.insert_str(
+            at,
+            random.one_of(&["\u{FEFF}", "\n\u{FEFF}", "\u{85}", "\u{2028}", "\u{7F}", "\r\n", "\t", "]"]),
+        );
+    }
+    match random.below(8) {
+        0 => text
+            .encode_utf16()
+            .fold(vec![0xFF, 0xFE], |bytes, unit| [bytes, unit.to_le_bytes().into()].concat()),
+        1 => text
+            .encode_utf16()
+            .fold(vec![0xFE, 0xFF], |bytes, unit| [bytes, unit.to_be_bytes().into()].concat()),
+        2 => [b"\xEF\xBB\xBF", text.as_bytes()].concat(),
+        _ => text.into_bytes(),
+    }
+}
+
+/// Sets a byte, or cuts the text off.
+pub(crate) fn break_bytes(random: &mut Random, mut bytes: Vec<u8>) -> Vec<u8> {
+    let at = random.below(bytes.len());
+    match random.below(4) {
+        0 => bytes.truncate(at),
+        1 => bytes[at] = random.next() as u8,
+        2 => bytes.insert(at, [0x00, 0x80, 0xC3, 0xE2, 0xFF, 0x1F, 0xED][random.below(7)]),
+        _ => {}
+    }
+    bytes
 }

@@ -18,7 +18,7 @@ fn questions(value: &Value) -> impl Iterator<Item = Question> {
 }
 
 /// The value that a question spells.
-pub fn untree(spelled: &serde_json::Value) -> Value {
+pub(crate) fn untree(spelled: &serde_json::Value) -> Value {
     let decode = |text: &serde_json::Value| BASE64_STANDARD.decode(text.as_str().unwrap()).unwrap();
     let Some([kind, content]) = spelled.as_array().map(Vec::as_slice) else { return Value::Nil };
     let text = content.as_str().unwrap_or_default();

@@ -18,7 +18,6 @@ import (
 	"strings"
 
 	goyaml2 "go.yaml.in/yaml/v2"
-	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	"sigs.k8s.io/yaml"
 	goyaml "sigs.k8s.io/yaml/goyaml.v3"
 )
@@ -101,10 +100,6 @@ func answerTo(op string, in []byte) (out []byte, value any, err error) {
 		l := []any{}
 		err = yaml.Unmarshal(in, &l)
 		value = l
-	case "load-values":
-		var m map[string]any
-		m, err = loader.LoadValues(bytes.NewReader(in))
-		value = m
 	case "from-json-map":
 		m := map[string]any{}
 		err = json.Unmarshal(in, &m)
@@ -180,7 +175,6 @@ func collides(value any, wrong *int) bool {
 		}
 	case map[any]any:
 		seen := map[string]bool{}
-		kinds := map[string]bool{}
 		for key, item := range v {
 			switch key.(type) {
 			case nil, uint64:
@@ -190,8 +184,7 @@ func collides(value any, wrong *int) bool {
 			if f, ok := key.(float64); ok {
 				text = strconv.FormatFloat(f, 'g', -1, 32)
 			}
-			kinds[fmt.Sprintf("%T", key)] = true
-			if seen[text] || *wrong > 0 && len(kinds) > 1 || collides(item, wrong) {
+			if seen[text] || collides(item, wrong) {
 				return true
 			}
 			seen[text] = true

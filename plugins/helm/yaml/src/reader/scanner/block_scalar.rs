@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 
 use super::{Indent, Scanner};
-use crate::chars::Stops;
 use crate::reader::failure::Failure;
 use crate::reader::token::TokenKind;
 
