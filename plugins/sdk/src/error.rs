@@ -104,7 +104,8 @@ impl Error {
         self
     }
 
-    /// Asks to be called when another object moves, which may heal the failure sooner than the back-off.
+    /// Asks to be called when another object moves. It heals a permanent failure; after one that is tried again anyway,
+    /// the back-off still holds.
     #[must_use]
     pub fn watch(mut self, watch: Watch) -> Self {
         self.0.watches.push(watch);

@@ -32,12 +32,14 @@
 mod apply;
 mod budget;
 mod calls;
+mod children;
 mod cluster;
 mod collector;
 mod crash;
 mod defaults;
 mod faults;
 mod fields;
+mod finalizer;
 mod hook;
 mod inventory;
 mod kinds;

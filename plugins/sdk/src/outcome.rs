@@ -147,7 +147,8 @@ impl Outcome {
 
     /// Adds one object to the *complete* set of desired children. The host applies them server-side under the
     /// plugin's field manager, ties them to the object, and deletes what a former outcome had and this one has not.
-    /// `apiVersion`, `kind` and `metadata.name` must be there, and `metadata.namespace` for a namespaced kind.
+    /// `apiVersion`, `kind` and `metadata.name` must be there; a child of a namespaced kind without a namespace gets the
+    /// object's.
     pub fn child(mut self, child: &impl Serialize) -> Self {
         match child_object(child) {
             Ok(child) => self.children.get_or_insert_default().push(child),
@@ -198,8 +199,8 @@ impl Outcome {
         self
     }
 
-    /// Asks to be called when another object moves. The watches of an outcome replace those of the one before; kinds
-    /// of declarative children are watched anyway.
+    /// Asks to be called when another object moves. The watches of an outcome replace those of the one before. Children
+    /// are watched for drift anyway; ask with [`Watch::owned`] to be called for their status too.
     pub fn watch(mut self, watch: Watch) -> Self {
         self.watches.push(watch);
         self

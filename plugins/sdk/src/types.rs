@@ -236,9 +236,11 @@ pub struct Condition {
 }
 
 impl Condition {
-    /// A condition by type and status, without reason and message.
+    /// A condition by type and status. Its reason is its type until [`reason`](Self::reason) says better: definitions that
+    /// declare conditions as Kubernetes does require one.
     pub fn new(kind: impl Into<String>, status: impl Into<ConditionStatus>) -> Self {
-        Self { kind: kind.into(), status: status.into(), reason: String::new(), message: String::new() }
+        let kind = kind.into();
+        Self { reason: kind.clone(), kind, status: status.into(), message: String::new() }
     }
 
     /// Adds the machine-readable reason.

@@ -30,16 +30,15 @@ impl Plan {
     /// owner's, where their kind has namespaces.
     ///
     /// # Errors
-    /// The whole set is refused when an object stands in it twice, or is none.
+    /// The whole set is refused when an object stands in it twice.
     pub(super) fn new(
         inventory: &[ObjectRef],
-        desired: &[String],
+        desired: Vec<Value>,
         owner: &Owner,
         namespaced: impl Fn(&Gvk) -> bool,
     ) -> Result<Self, Error> {
         let (mut apply, mut settle) = (Vec::new(), Vec::<ObjectRef>::new());
-        for text_of_child in desired {
-            let mut child: Value = serde_json::from_str(text_of_child)?;
+        for mut child in desired {
             let kind = ref_of(&child).kind;
             if let Some(namespace) = &owner.reference.namespace
                 && text(&child, "/metadata/namespace").is_empty()

@@ -12,6 +12,7 @@ pub(super) struct Manifest {
     pub(super) name: String,
     pub(super) kinds: Vec<ManifestKind>,
     pub(super) finalizer: Option<String>,
+    pub(super) legacy_finalizers: Vec<String>,
     pub(super) field_manager: Option<String>,
     pub(super) rights: ManifestRights,
     pub(super) instance: ManifestInstance,

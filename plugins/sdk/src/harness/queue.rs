@@ -14,16 +14,43 @@ struct Entry {
     reasons: Vec<Reason>,
 }
 
+/// Does the reason make earlier failures meaningless?
+pub(super) fn ends_back_off(reason: &Reason) -> bool {
+    matches!(reason, Reason::Start | Reason::Changed | Reason::Configuration | Reason::Manual)
+}
+
 /// What waits to be called.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     entries: BTreeMap<ObjectRef, Entry>,
+    /// Until when a failed object is left alone.
+    holds: BTreeMap<ObjectRef, SystemTime>,
     count: u64,
 }
 
 impl Queue {
-    /// Puts an object in, or merges the reason and the earlier time into its entry.
+    /// Puts an object in, or merges the reason and the earlier time into its entry. A back-off is waited out, except
+    /// for the reasons that make the failures meaningless.
     pub(super) fn add(&mut self, object: &ObjectRef, reason: Reason, due: SystemTime) {
+        if ends_back_off(&reason) {
+            self.holds.remove(object);
+        }
+        let due = self.holds.get(object).map_or(due, |hold| due.max(*hold));
+        self.insert(object, reason, due);
+    }
+
+    /// A failed object comes back after its back-off and not before.
+    pub(super) fn hold(&mut self, object: &ObjectRef, until: SystemTime) {
+        self.holds.insert(object.clone(), until);
+        self.insert(object, Reason::Retry, until);
+    }
+
+    /// The back-off of an object is over.
+    pub(super) fn release(&mut self, object: &ObjectRef) {
+        self.holds.remove(object);
+    }
+
+    fn insert(&mut self, object: &ObjectRef, reason: Reason, due: SystemTime) {
         self.count += 1;
         let order = self.count;
         let new = || Entry { due, order, reasons: Vec::new() };
@@ -36,6 +63,7 @@ impl Queue {
 
     pub(super) fn remove(&mut self, object: &ObjectRef) {
         self.entries.remove(object);
+        self.holds.remove(object);
     }
 
     /// Takes out what has been due for longest.

@@ -216,9 +216,6 @@ impl Store {
         writer: &Writer,
     ) -> Result<Applied, KubeError> {
         let kind = self.kinds.find(&gvk_of(&config))?.clone();
-        if config.pointer("/metadata/managedFields").is_some() {
-            return Err(bad_request("metadata.managedFields must be nil"));
-        }
         drop_nulls(&mut config, &kind);
         if kind.status
             && let Some(members) = config.as_object_mut()

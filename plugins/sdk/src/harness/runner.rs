@@ -15,7 +15,7 @@ use super::{
     crash::survive,
     manifest::Manifest,
     object::{ref_of, text},
-    queue::Queue,
+    queue::{Queue, ends_back_off},
     rights::Rights,
     settings::Settings,
     triggers::{Ties, is_own_change, own_reference},
@@ -41,6 +41,8 @@ pub(super) struct Setup {
     pub(super) name: String,
     pub(super) manager: String,
     pub(super) kinds: Vec<(Gvk, Option<String>)>,
+    /// Finalizers of earlier tools, taken over and removed with ours.
+    pub(super) legacy_finalizers: Vec<String>,
     pub(super) rights: Rights,
     pub(super) limits: Limits,
     pub(super) settings: Rc<Settings>,
@@ -98,6 +100,7 @@ impl Runner {
             name: "plugin".to_owned(),
             manager: "pilothouse-plugin".to_owned(),
             kinds,
+            legacy_finalizers: Vec::new(),
             rights: Rights { granted: None, account: account("plugin") },
             limits: Limits::default(),
             settings: Rc::default(),
@@ -131,6 +134,7 @@ impl Runner {
             manifest.field_manager.unwrap_or_else(|| format!("pilothouse-{}", manifest.name));
         self.setup.name = manifest.name;
         let finalizer = manifest.finalizer;
+        self.setup.legacy_finalizers = manifest.legacy_finalizers;
         self.setup.kinds = manifest
             .kinds
             .into_iter()
@@ -219,6 +223,11 @@ impl Runner {
 
     /// Queues an object.
     pub fn wake(&mut self, object: &ObjectRef, reason: Reason) {
+        if ends_back_off(&reason)
+            && let Some(known) = self.owners.get_mut(object)
+        {
+            known.failures = 0;
+        }
         let now = self.cluster.now();
         self.queue.add(object, reason, now);
     }
@@ -309,8 +318,7 @@ impl Runner {
             let object = event.after.as_ref().or(event.before.as_ref());
             if let Some(own) = object.and_then(|object| own_reference(object, &kinds)) {
                 if event.after.is_none() {
-                    self.queue.remove(&own);
-                    self.owners.remove(&own);
+                    self.forget(&own);
                 } else if event.cause.as_ref() != Some(&own) && is_own_change(event) {
                     self.wake(&own, Reason::Changed);
                 }
@@ -325,16 +333,9 @@ impl Runner {
     }
 
     fn concerned(&self, event: &super::store::WatchEvent) -> Vec<(ObjectRef, Reason)> {
-        let state = self.cluster.state();
         let woken = self.owners.iter().filter(|(owner, _)| event.cause.as_ref() != Some(*owner));
         let woken = woken.filter_map(|(owner, known)| {
-            let children = state.inventories.get(&known.uid).map(Vec::as_slice).unwrap_or_default();
-            let ties = Ties {
-                plugin: &self.setup.name,
-                uid: &known.uid,
-                children: children.iter().map(|child| &child.kind).collect(),
-                watches: &known.watches,
-            };
+            let ties = Ties { plugin: &self.setup.name, uid: &known.uid, watches: &known.watches };
             Some((owner.clone(), ties.reason(event)?))
         });
         woken.collect()

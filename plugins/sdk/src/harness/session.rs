@@ -13,6 +13,7 @@ use super::{
     ownership::{Owner, tie},
     rights::{Access, Rights},
     settings::Settings,
+    shape::drop_server_fields,
     store::{Part, Store, Writer},
 };
 use crate::{
@@ -185,7 +186,8 @@ impl Session {
     }
 
     fn apply_item(&self, item: &ApplyItem, options: ApplyOptions) -> Result<Applied, KubeError> {
-        let object = self.tied(&item.object, item.ownership)?;
+        let mut object = self.tied(&item.object, item.ownership)?;
+        drop_server_fields(&mut object);
         if text(&object, "/metadata/name").is_empty() {
             return Err(bad_request("an applied object needs metadata.name"));
         }

@@ -17,6 +17,15 @@ pub(super) fn drop_nulls(value: &mut Value, kind: &Kind) {
     }
 }
 
+/// What the server writes is no part of an applied text, where it would be claimed or refused.
+pub(super) fn drop_server_fields(object: &mut Value) {
+    let metadata = super::object::section(object, "metadata");
+    for field in ["managedFields", "resourceVersion", "uid", "creationTimestamp", "generation", "selfLink"] {
+        metadata.shift_remove(field);
+    }
+    members(object).shift_remove("status");
+}
+
 /// The object with what names it and the asked-for paths only.
 pub(super) fn project(object: Value, fields: &[String]) -> Value {
     if fields.is_empty() {

@@ -17,25 +17,28 @@ impl Report {
     /// A hook went well.
     pub(super) fn of_outcome(outcome: &Outcome) -> Self {
         let mut report = Self::of_state(&outcome.state);
-        report.patch.clone_from(&outcome.status);
-        report.add(&outcome.conditions, &outcome.drop_conditions);
+        report.add(outcome.status.as_ref(), &outcome.conditions, &outcome.drop_conditions);
         report
     }
 
     /// A hook, or what it asked for, failed: worth trying again means still reconciling, not worth it means stalled.
-    pub(super) fn of_failure(class: ErrorClass, reason: &str, message: &str) -> Self {
-        let (reason, message) = (reason.to_owned(), message.to_owned());
-        Self::of_state(&match class {
+    pub(super) fn of_error(error: &Error) -> Self {
+        let (reason, message) = (error.reason().to_owned(), error.message().to_owned());
+        Self::of_state(&match error.class() {
             ErrorClass::Permanent => State::Stalled { reason, message },
             ErrorClass::Retry | ErrorClass::RetryAfter(_) => State::Progressing { reason, message },
         })
     }
 
-    pub(super) fn of_error(error: &Error) -> Self {
-        Self::of_failure(error.class(), error.reason(), error.message())
-    }
-
-    pub(super) fn add(&mut self, conditions: &[Condition], drop_conditions: &[String]) {
+    /// Adds what the plugin tells; its word about a condition counts before the host's.
+    pub(super) fn add(
+        &mut self,
+        patch: Option<&Value>,
+        conditions: &[Condition],
+        drop_conditions: &[String],
+    ) {
+        self.patch = patch.cloned();
+        self.conditions.retain(|ours| !conditions.iter().any(|theirs| theirs.kind == ours.kind));
         self.conditions.extend_from_slice(conditions);
         self.drop_conditions.extend_from_slice(drop_conditions);
     }
@@ -45,7 +48,7 @@ impl Report {
             Condition::new(kind, yes).reason(reason).message(message)
         };
         let (conditions, drop): (_, &[&str]) = match state {
-            State::Ready => (vec![condition("Ready", true, "Ready", "")], &["Reconciling", "Stalled"]),
+            State::Ready => (vec![condition("Ready", true, "Reconciled", "")], &["Reconciling", "Stalled"]),
             State::Progressing { reason, message } => {
                 let both = [("Ready", false), ("Reconciling", true)];
                 (both.map(|(kind, yes)| condition(kind, yes, reason, message)).to_vec(), &["Stalled"])
@@ -60,31 +63,30 @@ impl Report {
     }
 
     /// The merge patch that brings the live object's status there; none when it is there already.
-    pub(super) fn merge_patch(&self, live: &Value, now: &str) -> Option<Value> {
+    pub(super) fn merge_patch(&self, live: &Value, generation: u64, now: &str) -> Option<Value> {
         let before = live.get("status").cloned().unwrap_or_else(|| json!({}));
-        let mut after = before.clone();
-        if let Some(patch) = &self.patch {
-            json_patch::merge(&mut after, patch);
-        }
-        let conditions = self.conditions_after(&before, live, now);
-        members(&mut after).insert("conditions".to_owned(), conditions.clone().into());
-        if after == before {
-            return None;
+        let mut host = json!({"conditions": self.conditions_after(&before, generation, now)});
+        if generation > 0 {
+            members(&mut host).insert("observedGeneration".to_owned(), generation.into());
         }
         let mut patch = self.patch.clone().unwrap_or_else(|| json!({}));
-        members(&mut patch).insert("conditions".to_owned(), conditions.into());
-        Some(json!({"status": patch}))
+        members(&mut patch).append(members(&mut host));
+        let mut after = before.clone();
+        json_patch::merge(&mut after, &patch);
+        (after != before).then(|| json!({"status": patch}))
     }
 
-    fn conditions_after(&self, status: &Value, live: &Value, now: &str) -> Vec<Value> {
+    fn conditions_after(&self, status: &Value, generation: u64, now: &str) -> Vec<Value> {
         let mut conditions = status.get("conditions").and_then(Value::as_array).cloned().unwrap_or_default();
         conditions.retain(|known| !self.drop_conditions.iter().any(|kind| kind == text(known, "/type")));
-        let generation = live.pointer("/metadata/generation").cloned().unwrap_or_default();
         for Condition { kind, status, reason, message } in &self.conditions {
             let mut new = json!({
-                "type": kind, "status": status.as_str(), "reason": reason, "message": message,
-                "lastTransitionTime": now, "observedGeneration": generation,
+                "type": kind, "status": status.as_str(), "observedGeneration": generation,
+                "lastTransitionTime": now, "message": message,
             });
+            if !reason.is_empty() {
+                members(&mut new).insert("reason".to_owned(), reason.as_str().into());
+            }
             let Some(known) = conditions.iter_mut().find(|known| text(known, "/type") == kind) else {
                 conditions.push(new);
                 continue;

@@ -24,8 +24,6 @@ pub(super) fn is_own_change(event: &WatchEvent) -> bool {
 pub(super) struct Ties<'a> {
     pub(super) plugin: &'a str,
     pub(super) uid: &'a str,
-    /// Kinds of its declarative children.
-    pub(super) children: Vec<&'a Gvk>,
     pub(super) watches: &'a [Watch],
 }
 
@@ -35,32 +33,29 @@ impl Ties<'_> {
         let object = event.after.as_ref().or(event.before.as_ref())?;
         let reference = ref_of(object);
         let sides = || event.before.iter().chain(&event.after);
+        let is_drift = is_drift(event);
+        let matters = |trigger| trigger == Trigger::Any || is_drift;
         // The labels of either side: a label taken off is a child that went away.
-        let is_owned = sides().any(|side| owner_of(side) == Some((self.plugin, self.uid)));
-        if is_owned && self.children.iter().any(|kind| is_of_kind(object, kind)) {
-            return Some(Reason::Child(reference));
+        if sides().any(|side| owner_of(side) == Some((self.plugin, self.uid))) {
+            let asked = |watch: &&Watch| matches!(&watch.target, WatchTarget::Owned(kind) if is_of_kind(object, kind));
+            let trigger = self.watches.iter().find(asked).map_or(Trigger::Drift, |watch| watch.trigger);
+            if matters(trigger) {
+                return Some(Reason::Child(reference));
+            }
         }
-        self.watches.iter().find_map(|watch| {
-            if watch.trigger == Trigger::Drift && !is_drift(event) {
-                return None;
-            }
-            match &watch.target {
-                WatchTarget::Owned(kind) if is_owned && is_of_kind(object, kind) => {
-                    Some(Reason::Child(reference.clone()))
-                }
-                WatchTarget::Object(wanted) if same_object(wanted, &reference) => {
-                    Some(Reason::Related(reference.clone()))
-                }
+        let wished =
+            self.watches.iter().filter(|watch| matters(watch.trigger)).any(|watch| match &watch.target {
+                WatchTarget::Owned(_) => false,
+                WatchTarget::Object(wanted) => same_object(wanted, &reference),
                 WatchTarget::Selected { kind, namespace, label_selector } => {
-                    let selector = LabelSelector::parse(label_selector).ok()?;
                     let here = namespace.is_none() || *namespace == reference.namespace;
-                    let selected =
-                        is_of_kind(object, kind) && here && sides().any(|side| selector.matches(side));
-                    selected.then(|| Reason::Related(reference.clone()))
+                    let selects = |selector: LabelSelector| sides().any(|side| selector.matches(side));
+                    is_of_kind(object, kind)
+                        && here
+                        && LabelSelector::parse(label_selector).is_ok_and(selects)
                 }
-                _ => None,
-            }
-        })
+            });
+        wished.then_some(Reason::Related(reference))
     }
 }
 

@@ -55,7 +55,7 @@ fn a_missing_right_names_verb_resource_and_account_and_heals_without_restart() {
     );
     cluster.permit("create", "configmaps");
     runner.run_for(Duration::from_secs(1)).unwrap();
-    assert_eq!(ready(&cluster), "True Ready: ");
+    assert_eq!(ready(&cluster), "True Reconciled: ");
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn a_hook_over_its_budget_is_told_so() {
         runner.settle().unwrap();
         ready(&cluster)
     };
-    assert_eq!(greedy(Limits::default()), "True Ready: ");
+    assert_eq!(greedy(Limits::default()), "True Reconciled: ");
     let calls = greedy(Limits { host_calls: 9, ..Limits::default() });
     assert_eq!(calls, "False BudgetExhausted: the hook's budget of host calls is used up");
     let bytes = greedy(Limits { host_bytes: 1000, ..Limits::default() });
@@ -155,7 +155,7 @@ fn a_lost_answer_has_happened_all_the_same() {
     assert_eq!(ready(&cluster), "False ServiceUnavailable: the request timed out");
     assert!(cluster.calls().iter().any(|call| call.changed && call.error.is_some()));
     runner.run_for(Duration::from_secs(1)).unwrap();
-    assert_eq!(ready(&cluster), "True Ready: ");
+    assert_eq!(ready(&cluster), "True Reconciled: ");
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn a_status_that_cannot_be_written_is_written_later() {
     runner.settle().unwrap();
     assert_eq!(cluster.condition(&app_ref(), "Ready"), None);
     runner.run_for(Duration::from_secs(5)).unwrap();
-    assert_eq!(ready(&cluster), "True Ready: ");
+    assert_eq!(ready(&cluster), "True Reconciled: ");
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn throttling_is_waited_out() {
     cluster.fail(Fault::unavailable().always());
     cluster.heal();
     runner.run_for(Duration::from_secs(20)).unwrap();
-    assert_eq!(ready(&cluster), "True Ready: ");
+    assert_eq!(ready(&cluster), "True Reconciled: ");
 }
 
 #[test]
@@ -209,7 +209,7 @@ fn declarative_children_come_right_wherever_the_host_dies() {
             .map(|object| object.name)
             .collect();
         assert_eq!(left, ["c", "d"], "crash {nth}");
-        assert_eq!(ready(&cluster), "True Ready: ");
+        assert_eq!(ready(&cluster), "True Reconciled: ");
         cluster
     });
     assert_eq!(crashes, 6, "announce, apply d, delete b, delete a, settle, status");

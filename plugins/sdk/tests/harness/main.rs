@@ -12,3 +12,5 @@ mod objects;
 mod runner;
 #[cfg(test)]
 mod script;
+#[cfg(test)]
+mod wake;

@@ -1,13 +1,10 @@
-//! The harness's host: when it calls, and what it does with the answer.
+//! What the harness's host does with an answer: children, status, finalizer, instances.
 
-use std::{cell::Cell, rc::Rc, time::Duration};
+use std::{cell::Cell, time::Duration};
 
-use crate::script::{
-    app_kind, app_ref, cluster, config_map, config_map_ref, definition, finalizing, runner, spec,
-};
+use crate::script::{app_kind, app_ref, cluster, config_map, config_map_ref, finalizing, runner, spec};
 use pilothouse_sdk::{
-    ApplyItem, ApplyOptions, Condition, DeleteOptions, Error, Event, Finalized, Gvk, ObjectRef, Outcome,
-    Ownership, Patch, Reason, Watch, harness::Cluster,
+    Condition, DeleteOptions, Error, Finalized, Gvk, ObjectRef, Outcome, Patch, Watch, harness::Cluster,
 };
 use serde_json::{Value, json};
 
@@ -78,22 +75,6 @@ fn an_outcome_without_children_leaves_former_ones_alone() {
 }
 
 #[test]
-fn a_child_that_drifts_is_put_right() {
-    let cluster = cluster();
-    let mut runner = runner(&cluster, |_, _| Ok(Outcome::ready().child(&config_map("x", "1"))));
-    runner.settle().unwrap();
-    delete(&cluster, &config_map_ref("x"));
-    assert_eq!(runner.settle().unwrap().calls, 1);
-    let patch = Patch::merge(&json!({"data": {"v": "2"}})).unwrap();
-    cluster.kubectl().patch_ref::<Value>(&config_map_ref("x"), &patch).unwrap();
-    runner.settle().unwrap();
-    assert_eq!(get(&cluster, &config_map_ref("x")).unwrap()["data"], json!({"v": "1"}));
-    let unlabelled = Patch::merge(&json!({"metadata": {"labels": null}})).unwrap();
-    cluster.kubectl().patch_ref::<Value>(&config_map_ref("x"), &unlabelled).unwrap();
-    assert_eq!(runner.settle().unwrap().calls, 1, "a label taken off is drift too");
-}
-
-#[test]
 fn a_set_with_the_same_child_twice_is_refused_as_a_whole() {
     let cluster = cluster();
     let mut runner = runner(&cluster, |_, _| {
@@ -154,63 +135,6 @@ fn a_status_is_a_merge_patch_and_never_takes_conditions() {
 }
 
 #[test]
-fn a_failure_is_tried_again_with_growing_patience_and_a_change_at_once() {
-    let cluster = cluster();
-    let mut runner =
-        runner(&cluster, |ctx, app| match spec(app, "x") {
-            "" => Err(Error::retry("NotYet", format!("try {}", ctx.failures()))
-                .event(Event::warning("Tried", "again"))),
-            _ => Ok(Outcome::ready()),
-        });
-    runner.settle().unwrap();
-    assert_eq!(runner.next_call(), Some(Duration::from_secs(1)));
-    assert_eq!(runner.run_for(Duration::from_secs(7)).unwrap().calls, 3, "after 1, 2 and 4 seconds");
-    assert_eq!(runner.next_call(), Some(Duration::from_secs(8)));
-    let ready = cluster.condition(&app_ref(), "Ready").unwrap();
-    assert_eq!((ready.reason.as_str(), ready.message.as_str()), ("NotYet", "try 3"));
-    assert_eq!(cluster.events().len(), 4);
-    edit(&cluster, json!({"x": "1"}));
-    assert_eq!(runner.settle().unwrap().calls, 1);
-    assert_eq!((runner.next_call(), cluster.condition(&app_ref(), "Reconciling")), (None, None));
-}
-
-#[test]
-fn what_is_permanent_waits_for_a_change_and_what_says_when_waits_so_long() {
-    let cluster = cluster();
-    let mut runner = runner(&cluster, |_, app| match spec(app, "x") {
-        "later" => Err(Error::retry_after(5 * MINUTE, "Busy", "come back")),
-        _ => Err(Error::permanent("Nonsense", "spec.x")
-            .status(&json!({"x": 1}))
-            .watch(Watch::object(config_map_ref("fix")))),
-    });
-    runner.settle().unwrap();
-    assert_eq!(runner.next_call(), None);
-    assert_eq!(cluster.condition(&app_ref(), "Stalled").unwrap().reason, "Nonsense");
-    assert_eq!(get(&cluster, &app_ref()).unwrap()["status"]["x"], json!(1));
-    cluster.create([config_map("fix", "")]).unwrap();
-    assert_eq!(runner.settle().unwrap().calls, 1, "a failure can watch, too");
-    edit(&cluster, json!({"x": "later"}));
-    runner.settle().unwrap();
-    assert_eq!(runner.next_call(), Some(5 * MINUTE));
-}
-
-#[test]
-fn a_timer_calls_at_its_time_and_not_before() {
-    let cluster = cluster();
-    let calls = Rc::new(Cell::new(0));
-    let counted = Rc::clone(&calls);
-    let mut runner = runner(&cluster, move |ctx, _| {
-        counted.set(counted.get() + 1);
-        assert!(counted.get() == 1 || ctx.reasons() == [Reason::Timer], "{:?}", ctx.reasons());
-        Ok(Outcome::progressing("Waiting", "for time").requeue_after(MINUTE))
-    });
-    runner.run_for(MINUTE - Duration::from_secs(1)).unwrap();
-    assert_eq!(calls.get(), 1);
-    runner.run_for(2 * MINUTE).unwrap();
-    assert_eq!(calls.get(), 3);
-}
-
-#[test]
 fn a_finalizer_is_there_before_the_first_call_and_goes_after_the_last() {
     let cluster = cluster();
     let finalize = |ctx: &pilothouse_sdk::Context, app: &pilothouse_sdk::Dynamic| {
@@ -256,84 +180,20 @@ fn without_a_finalizer_nobody_is_called_for_a_deletion() {
 }
 
 #[test]
-fn watches_wake_for_what_they_name_and_nothing_else() {
+fn a_finalizer_of_an_earlier_tool_is_taken_over() {
     let cluster = cluster();
-    let kind = || Gvk::new("", "v1", "ConfigMap");
-    let mut runner = runner(&cluster, move |_, app| {
-        let watch = match spec(app, "watch") {
-            "object" => Watch::object(config_map_ref("x")),
-            "selected" => Watch::selected(kind(), "default", "wake=yes"),
-            _ => Watch::selected(Gvk::new("", "v1", "Pod"), None, "").drift_only(),
-        };
-        Ok(Outcome::ready().watch(watch))
-    });
-    let mut calls = |act: &dyn Fn()| {
-        act();
-        runner.settle().unwrap().calls
-    };
-    calls(&|| edit(&cluster, json!({"watch": "object"})));
-    assert_eq!(calls(&|| cluster.create([config_map("y", "")]).unwrap()), 0);
-    assert_eq!(calls(&|| cluster.create([config_map("x", "")]).unwrap()), 1);
-    assert_eq!(calls(&|| delete(&cluster, &config_map_ref("x"))), 1);
-    calls(&|| edit(&cluster, json!({"watch": "selected"})));
-    let label = |value: Value| {
-        let patch = Patch::merge(&json!({"metadata": {"labels": {"wake": value}}})).unwrap();
-        cluster.kubectl().patch_ref::<Value>(&config_map_ref("y"), &patch).unwrap();
-    };
-    assert_eq!(
-        [calls(&|| label(json!("no"))), calls(&|| label(json!("yes"))), calls(&|| label(json!(null)))],
-        [0, 1, 1]
-    );
-    calls(&|| edit(&cluster, json!({"watch": "drift"})));
-    let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "default"}, "spec": {}});
-    let pod_ref = ObjectRef::new(Gvk::new("", "v1", "Pod"), "default", "p");
-    assert_eq!(calls(&|| cluster.create([&pod]).unwrap()), 1);
-    assert_eq!(
-        calls(&|| cluster.set_status(&pod_ref, &json!({"phase": "Running"})).unwrap()),
-        0,
-        "only status"
-    );
-    assert_eq!(calls(&|| delete(&cluster, &pod_ref)), 1);
-}
-
-#[test]
-fn what_a_hook_applies_by_itself_wakes_it_only_when_others_touch_it() {
-    let cluster = cluster();
-    let mut runner = runner(&cluster, |ctx, _| {
-        let marked = ApplyItem::new(&config_map("x", "1"))?.ownership(Ownership::Mark);
-        ctx.kube()
-            .apply(&[marked], ApplyOptions { force: true, ..ApplyOptions::default() })
-            .into_iter()
-            .collect::<Result<Vec<_>, _>>()?;
-        Ok(Outcome::ready().watch(Watch::owned(Gvk::new("", "v1", "ConfigMap"))))
-    });
-    assert_eq!(runner.settle().unwrap().calls, 1);
-    assert_eq!(get(&cluster, &config_map_ref("x")).unwrap()["metadata"].get("ownerReferences"), None);
-    delete(&cluster, &config_map_ref("x"));
-    assert_eq!(runner.settle().unwrap().calls, 1);
-    assert!(get(&cluster, &config_map_ref("x")).is_some());
-}
-
-#[test]
-fn a_kind_that_comes_later_heals_what_waited_for_it() {
-    let cluster = cluster();
-    let part = json!({"apiVersion": "example.com/v1", "kind": "Part", "metadata": {"name": "p", "namespace": "default"}});
-    let mut runner = runner(&cluster, move |_, _| Ok(Outcome::ready().child(&part)));
+    let manifest = "name: apper\nlegacyFinalizers: [old-finalizer]\nkinds:\n  - {group: example.com, version: v1, kind: App, finalizer: example.com/app}\n";
+    let old = Patch::merge(&json!({"metadata": {"finalizers": ["old-finalizer", "other/x"]}})).unwrap();
+    cluster.kubectl().patch_ref::<Value>(&app_ref(), &old).unwrap();
+    let mut runner = runner(&cluster, |_, _| Ok(Outcome::ready())).manifest(manifest).unwrap();
     runner.settle().unwrap();
-    let ready = cluster.condition(&app_ref(), "Ready").unwrap();
-    assert_eq!(ready.reason, "KindNotServed");
-    assert!(ready.message.contains("the cluster does not serve example.com/v1 Part"), "{ready:?}");
-    cluster.define(&definition("Part", "parts")).unwrap();
+    assert_eq!(
+        get(&cluster, &app_ref()).unwrap()["metadata"]["finalizers"],
+        json!(["other/x", "example.com/app"])
+    );
+    delete(&cluster, &app_ref());
     runner.settle().unwrap();
-    assert_eq!(cluster.condition(&app_ref(), "Ready").unwrap().status.as_str(), "True");
-}
-
-#[test]
-fn a_plugin_that_goes_round_in_circles_is_told() {
-    let cluster = cluster();
-    let mut runner = runner(&cluster, |_, _| Ok(Outcome::ready().requeue_after(Duration::ZERO)));
-    let error = runner.settle().unwrap_err();
-    assert_eq!((*error.object, error.reasons), (app_ref(), vec![Reason::Timer]));
+    assert_eq!(get(&cluster, &app_ref()).unwrap()["metadata"]["finalizers"], json!(["other/x"]));
 }
 
 #[test]
