@@ -1,1 +1,60 @@
-//! The Helm plugin: the component over the libraries beside it.
+//! The Helm plugin: custom resources as releases of charts, as operator-sdk's Helm operator has them.
+//!
+//! Which kind stands for which chart comes from the binding (`watches.yaml`). A call finds out what is wanted (the
+//! digest of chart, values and what the chart asks about the cluster), reads the release's history, lets
+//! [`helm_release::decision::decide`] say what has to happen, and carries that out; the plan is in `helm-release`, the
+//! rendering in `helm-chart`, and here is what connects both with the cluster. No call waits: while a hook runs, the
+//! outcome says so, and its object wakes the next call.
+
+mod apply;
+mod call;
+mod change;
+mod chart_record;
+mod charts;
+mod decorate;
+mod drive;
+mod finalize;
+mod go_duration;
+mod hooks;
+mod inputs;
+mod kinds;
+mod lookup;
+mod mask;
+mod objects;
+mod overrides;
+mod ownership;
+mod reconcile;
+mod releases;
+mod render;
+mod report;
+mod settings;
+mod store;
+mod values;
+
+use std::cell::RefCell;
+
+use pilothouse_sdk::{Context, Dynamic, Error, Finalized, Outcome, Reconciler};
+
+use crate::{call::Call, charts::Charts, reconcile::Reconciliation, releases::Releases};
+
+/// Reconciles any kind that a binding gives a chart to. What it keeps are caches.
+#[derive(Debug, Default)]
+pub struct HelmOperator {
+    charts: RefCell<Charts>,
+    releases: RefCell<Releases>,
+}
+
+impl Reconciler for HelmOperator {
+    type Resource = Dynamic;
+
+    fn reconcile(&self, ctx: &Context, object: &Dynamic) -> Result<Outcome, Error> {
+        let call = Call::open(self, ctx, object)?;
+        Reconciliation::open(&call)?.run()
+    }
+
+    fn finalize(&self, ctx: &Context, object: &Dynamic) -> Result<Finalized, Error> {
+        Call::open(self, ctx, object)?.uninstall()
+    }
+}
+
+pilothouse_sdk::export!(HelmOperator::default());

@@ -99,6 +99,8 @@ pub enum Act {
     Look {
         /// The hook.
         hook: usize,
+        /// The run they should be of.
+        run: String,
     },
     /// Ask for deletion of the hook's objects; report with [`Operation::removed`].
     Remove {

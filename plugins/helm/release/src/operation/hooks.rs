@@ -66,8 +66,12 @@ impl Operation {
         match self.step.clone() {
             Step::Announced => Some(Act::Start { hook: place, run: self.run() }),
             Step::Seen(state) => self.judge(place, state),
-            Step::Enter | Step::Clear | Step::Cleaned(_) => Some(Act::Look { hook: place }),
+            Step::Enter | Step::Clear | Step::Cleaned(_) => Some(self.look(place)),
         }
+    }
+
+    fn look(&self, hook: usize) -> Act {
+        Act::Look { hook, run: self.run() }
     }
 
     /// The name of the present run, unlike that of any other run of any hook of the release.
@@ -92,7 +96,7 @@ impl Operation {
         let hook = self.hook(place)?;
         let clears = hook.deletes(DeletePolicy::BeforeHookCreation);
         match &self.step {
-            Step::Enter if clears => return Some(Act::Look { hook: place }),
+            Step::Enter if clears => return Some(self.look(place)),
             Step::Seen(HookState::Absent) | Step::Enter | Step::Clear => {}
             Step::Seen(HookState::Terminating) => return Some(Act::Wait(Wait::Gone { hook: place })),
             Step::Seen(_) => return Some(Act::Remove { hook: place, why: Removal::BeforeCreation }),

@@ -79,10 +79,10 @@ impl World {
                 died()?;
                 operation.written(&secret);
             }
-            Act::Look { hook } => {
+            Act::Look { hook, run } => {
                 died()?;
                 let name = Self::name(operation, *hook);
-                operation.seen(self.look(&name, operation));
+                operation.seen(self.look(&name, run));
             }
             Act::Remove { hook, .. } => {
                 let name = Self::name(operation, *hook);
@@ -114,9 +114,9 @@ impl World {
         Ok(())
     }
 
-    fn look(&self, name: &str, operation: &Operation) -> HookState {
+    fn look(&self, name: &str, run: &str) -> HookState {
         let Some(object) = self.objects.get(name) else { return HookState::Absent };
-        if object.run != operation.run_for_tests() {
+        if object.run != run {
             return HookState::Other;
         }
         match self.end(name) {
@@ -168,14 +168,6 @@ impl World {
 
     fn status(&self) -> Status {
         self.stored().release.info.status
-    }
-}
-
-impl Operation {
-    /// The run that the world is asked about.
-    fn run_for_tests(&self) -> String {
-        let Progress { hook, attempt, .. } = self.progress;
-        format!("web.v2.{}.{hook}.{attempt}", self.event().unwrap())
     }
 }
 
@@ -357,7 +349,7 @@ fn an_outdated_upgrade_lets_a_working_hook_finish_first() {
     let mut world = World::default();
     assert!(world.run(&mut upgrade(vec![job("works", "pre-upgrade", &[])]), Death::Before).is_ok());
     let mut operation = Operation::resume(world.stored(), at(NOW)).unwrap().outdated();
-    assert_eq!(operation.next_act(), Act::Look { hook: 0 });
+    assert_eq!(operation.next_act(), Act::Look { hook: 0, run: "web.v2.pre-upgrade.0.1".into() });
     operation.seen(HookState::Running { busy: true });
     assert_eq!(operation.next_act(), Act::Wait(Wait::Run { hook: 0, until: None }));
     operation.seen(HookState::Succeeded);

@@ -1,0 +1,207 @@
+//! The release's objects in the cluster: applied, pruned, deleted.
+
+use std::collections::BTreeSet;
+
+use pilothouse_sdk::{
+    ApplyItem, ApplyOptions, Change, DeleteOptions, Error, Gvk, Kube, KubeError, Level, ObjectRef,
+};
+
+use crate::{
+    call::Call,
+    objects::{Key, Object},
+    ownership,
+};
+
+/// What came of an attempt to bring objects about.
+#[derive(Debug)]
+pub(crate) enum Applied {
+    /// All are as they should be; these had to be created or changed.
+    Done(Vec<ObjectRef>),
+    /// A kind is not served yet.
+    WaitingFor(Gvk),
+    /// The cluster refuses one of them, and asking again would not help.
+    Refused(String),
+}
+
+/// Objects with the items they are applied as.
+pub(crate) struct Items<'a> {
+    /// What they are.
+    pub(crate) references: &'a [ObjectRef],
+    /// The same in the same order, as they are applied.
+    pub(crate) items: &'a [ApplyItem],
+}
+
+/// Whether the error is a refusal that asking again does not heal.
+pub(crate) fn is_refusal(error: &KubeError) -> bool {
+    matches!(
+        error,
+        KubeError::Denied(_)
+            | KubeError::Invalid(_)
+            | KubeError::NotFound(_)
+            | KubeError::Conflict(_)
+            | KubeError::AlreadyExists(_)
+    )
+}
+
+impl Call<'_> {
+    /// Applies all objects in their order, and stops at the first that fails. With `replace`, objects that cannot be
+    /// changed are deleted and made anew (`upgrade-force`, `rollback-force`).
+    ///
+    /// # Errors
+    /// Passing failures.
+    pub(crate) fn apply(&self, all: &Items<'_>, replace: bool) -> Result<Applied, Error> {
+        let options = ApplyOptions { force: true, dry_run: false, stop_on_error: true };
+        let mut changed = Vec::new();
+        let mut at = 0;
+        while let Some(items) = all.items.get(at..).filter(|items| !items.is_empty()) {
+            let answers = self.kube().apply(items, options);
+            let mut failed = None;
+            for (answer, reference) in answers.into_iter().zip(all.references.get(at..).unwrap_or_default()) {
+                at += 1;
+                match answer {
+                    Ok(applied) if applied.change == Change::Unchanged => {}
+                    Ok(_) => changed.push(reference.clone()),
+                    Err(error) => {
+                        failed = Some((error, reference));
+                        break;
+                    }
+                }
+            }
+            match failed {
+                None => break,
+                Some((KubeError::Invalid(status), reference)) if replace => {
+                    let reason: &dyn std::fmt::Display = &status;
+                    self.ctx().log(Level::Info, format_args!("replacing {reference}"), &[("reason", reason)]);
+                    self.delete_for_replacement(reference)?;
+                    at -= 1;
+                    if let Some(refused) = self.apply_anew(all, at)? {
+                        return Ok(refused);
+                    }
+                    changed.push(reference.clone());
+                    at += 1;
+                }
+                Some((error, reference)) => return of_failure(error, reference),
+            }
+        }
+        Ok(Applied::Done(changed))
+    }
+
+    fn apply_anew(&self, all: &Items<'_>, at: usize) -> Result<Option<Applied>, Error> {
+        let (Some(item), Some(reference)) = (all.items.get(at), all.references.get(at)) else {
+            return Ok(None);
+        };
+        let options = ApplyOptions { force: true, ..ApplyOptions::default() };
+        match self.kube().apply(std::slice::from_ref(item), options).pop() {
+            Some(Err(error)) => of_failure(error, reference).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    fn delete_for_replacement(&self, reference: &ObjectRef) -> Result<(), Error> {
+        let deleted = self.kube().delete_ref(reference, &DeleteOptions::default());
+        deleted.map(drop).map_err(|error| Error::from(error).context(format_args!("replacing {reference}")))
+    }
+
+    /// Asks the API server what it would say to these objects, changing nothing. What depends on other objects of the
+    /// same release (a namespace, a kind) cannot be answered before those are there, and counts as accepted.
+    ///
+    /// # Errors
+    /// The first refusal, and passing failures.
+    pub(crate) fn rehearse(&self, all: &Items<'_>, replace: bool) -> Result<(), Error> {
+        let options = ApplyOptions { force: true, dry_run: true, stop_on_error: false };
+        let answers = self.kube().apply(all.items, options);
+        for (answer, reference) in answers.into_iter().zip(all.references) {
+            match answer {
+                Ok(_) | Err(KubeError::UnknownKind(_) | KubeError::NotFound(_)) => {}
+                Err(KubeError::Invalid(_)) if replace => {}
+                Err(error) => return Err(Error::from(error).context(cannot_apply(reference))),
+            }
+        }
+        Ok(())
+    }
+
+    /// Deletes what only the origins of a revision have: not what its live annotation keeps, nor what is not the
+    /// release's.
+    ///
+    /// # Errors
+    /// Passing failures.
+    pub(crate) fn prune(&self, origins: &[Object], wanted: &BTreeSet<Key>) -> Result<Applied, Error> {
+        for object in origins.iter().filter(|object| !wanted.contains(&object.key())) {
+            match self.delete(object, true) {
+                Ok(_) => {}
+                Err(error) if is_refusal(&error) => {
+                    return Ok(Applied::Refused(format!("failed to delete resource {object}: {error}")));
+                }
+                Err(error) => return Err(Error::from(error).context(format_args!("deleting {object}"))),
+            }
+        }
+        Ok(Applied::Done(Vec::new()))
+    }
+
+    /// Deletes one object if it is the release's. True: there was something to delete.
+    ///
+    /// # Errors
+    /// What the cluster says, but for an object that went away or was replaced meanwhile.
+    pub(crate) fn delete(&self, object: &Object, respect_keep: bool) -> Result<bool, KubeError> {
+        let Some(live) = ownership::look(self.kube(), self.owner(), &object.reference)? else {
+            return Ok(false);
+        };
+        if let Some(reason) = &live.foreign {
+            let fields: [(&str, &dyn std::fmt::Display); 1] = [("reason", reason)];
+            self.ctx().log(Level::Warn, format_args!("not deleted: {object}"), &fields);
+            return Ok(false);
+        }
+        if respect_keep && live.kept {
+            return Ok(false);
+        }
+        let options = DeleteOptions { uid: Some(live.uid), ..DeleteOptions::default() };
+        match self.kube().delete_ref(&object.reference, &options) {
+            Err(KubeError::NotFound(_) | KubeError::Conflict(_)) => Ok(false),
+            answer => answer,
+        }
+    }
+
+    /// Which of these are still there.
+    ///
+    /// # Errors
+    /// What the cluster refuses.
+    pub(crate) fn first_left<'o>(&self, objects: &[&'o Object]) -> Result<Option<&'o Object>, Error> {
+        for object in objects {
+            let live = ownership::look(self.kube(), self.owner(), &object.reference);
+            let live =
+                live.map_err(|error| Error::from(error).context(format_args!("looking for {object}")))?;
+            if live.is_some_and(|live| live.foreign.is_none()) {
+                return Ok(Some(object));
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn cannot_apply(reference: &ObjectRef) -> String {
+    let namespace = reference.namespace.as_deref().unwrap_or_default();
+    format!("cannot apply {} {:?} in namespace {namespace:?}", reference.kind.kind, reference.name)
+}
+
+fn of_failure(error: KubeError, reference: &ObjectRef) -> Result<Applied, Error> {
+    match error {
+        KubeError::UnknownKind(kind) => Ok(Applied::WaitingFor(kind)),
+        error if is_refusal(&error) => Ok(Applied::Refused(format!("{}: {error}", cannot_apply(reference)))),
+        error => Err(Error::from(error).context(cannot_apply(reference))),
+    }
+}
+
+/// Whether the plugin may do what an upgrade will need beside applying: create its hooks, delete what goes.
+pub(crate) fn require(kube: &Kube, verb: &str, reference: &ObjectRef) -> Result<(), Error> {
+    match kube.allowed(verb, &reference.kind, reference.namespace.as_deref(), None) {
+        Ok(true) | Err(KubeError::UnknownKind(_)) => Ok(()),
+        Ok(false) => {
+            let namespace = reference.namespace.as_deref();
+            let place =
+                namespace.map_or("at cluster scope".to_owned(), |name| format!("in namespace {name}"));
+            let message = format!("the plugin's account may not {verb} {} {place}", reference.kind);
+            Err(Error::retry("Forbidden", message))
+        }
+        Err(error) => Err(Error::from(error)),
+    }
+}

@@ -1,0 +1,145 @@
+//! One hook call: who it is for, and what was found out during it.
+
+use std::{cell::RefCell, rc::Rc};
+
+use helm_chart::ParsedChart;
+use helm_release::Stored;
+use jiff::Timestamp;
+use pilothouse_sdk::{Context, Dynamic, Error, Kube};
+
+use crate::{
+    HelmOperator,
+    decorate::Owner,
+    kinds::Kinds,
+    settings::{Annotations, Settings},
+    store::Store,
+};
+
+/// One hook call.
+#[derive(Debug)]
+pub(crate) struct Call<'a> {
+    operator: &'a HelmOperator,
+    ctx: &'a Context,
+    kube: Kube,
+    object: &'a Dynamic,
+    owner: Owner,
+    settings: Settings,
+    annotations: Annotations,
+    now: Timestamp,
+    kinds: RefCell<Option<Rc<Kinds>>>,
+}
+
+impl<'a> Call<'a> {
+    /// Opens a call.
+    ///
+    /// # Errors
+    /// Permanent: settings that cannot be used, a cluster-scoped object.
+    pub(crate) fn open(
+        operator: &'a HelmOperator,
+        ctx: &'a Context,
+        object: &'a Dynamic,
+    ) -> Result<Self, Error> {
+        let Some(namespace) = object.namespace() else {
+            let message = "a release needs a namespace, and this object is cluster-scoped";
+            return Err(Error::permanent("ClusterScoped", message));
+        };
+        let owner = Owner {
+            kind: ctx.kind().clone(),
+            name: object.name().to_owned(),
+            namespace: namespace.to_owned(),
+        };
+        let now = Timestamp::try_from(ctx.now())
+            .map_err(|error| Error::retry("InvalidClock", error.to_string()))?;
+        Ok(Self {
+            operator,
+            ctx,
+            kube: ctx.kube(),
+            object,
+            owner,
+            settings: Settings::read(ctx)?,
+            annotations: Annotations::read(ctx, object),
+            now,
+            kinds: RefCell::default(),
+        })
+    }
+
+    pub(crate) fn operator(&self) -> &'a HelmOperator {
+        self.operator
+    }
+
+    pub(crate) fn ctx(&self) -> &'a Context {
+        self.ctx
+    }
+
+    /// The cluster, read from the host's cache.
+    pub(crate) fn kube(&self) -> &Kube {
+        &self.kube
+    }
+
+    /// The custom resource.
+    pub(crate) fn object(&self) -> &'a Dynamic {
+        self.object
+    }
+
+    /// The same as far as its release goes.
+    pub(crate) fn owner(&self) -> &Owner {
+        &self.owner
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    pub(crate) fn annotations(&self) -> &Annotations {
+        &self.annotations
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        self.now
+    }
+
+    /// The records of the release.
+    pub(crate) fn store(&self) -> Store<'_> {
+        Store::new(self.ctx, &self.owner.name, &self.owner.namespace, self.now)
+    }
+
+    /// What the cluster serves; asked once, until it is forgotten.
+    pub(crate) fn kinds(&self) -> Result<Rc<Kinds>, Error> {
+        if let Some(kinds) = &*self.kinds.borrow() {
+            return Ok(Rc::clone(kinds));
+        }
+        let kinds = Rc::new(Kinds::read(&self.kube)?);
+        *self.kinds.borrow_mut() = Some(Rc::clone(&kinds));
+        Ok(kinds)
+    }
+
+    /// Forgets what the cluster serves, after definitions were created.
+    pub(crate) fn forget_kinds(&self) {
+        *self.kinds.borrow_mut() = None;
+    }
+
+    /// What the custom resource's status says was brought about last.
+    pub(crate) fn remembered(&self) -> Option<&'a str> {
+        self.object.value().pointer("/status/release/inputs")?.as_str()
+    }
+
+    /// Refuses a release that is not this object's: of another chart (operator-sdk's `getReleaseName`), or kept by
+    /// another object.
+    pub(crate) fn check_collision(&self, latest: &Stored, chart: &ParsedChart) -> Result<(), Error> {
+        let name = &self.owner.name;
+        let Some(found) = latest.release.chart_name() else {
+            return Err(collision(format!("could not find chart metadata in release with name {name:?}")));
+        };
+        if found.name == chart.chart().name() {
+            return Ok(());
+        }
+        Err(collision(format!(
+            "duplicate release name: found existing release with name {name:?} for chart {:?}",
+            found.name
+        )))
+    }
+}
+
+pub(crate) fn collision(message: String) -> Error {
+    Error::retry("DuplicateRelease", format!("failed to get helm release name: {message}"))
+}

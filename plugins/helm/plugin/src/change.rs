@@ -1,0 +1,300 @@
+//! The beginnings of operations: what is rendered, checked and stored before anything is changed.
+
+use std::collections::BTreeMap;
+
+use helm_release::{Hook, Limit, Marks, Operation, Release, Status, Stored};
+use pilothouse_sdk::{Error, Event, KubeError, ObjectRef, Ownership, Watch};
+use serde_json::Value;
+
+use crate::{
+    apply::{self, Items},
+    objects::{self, Object},
+    ownership,
+    reconcile::{Reconciliation, Step},
+    render::Candidate,
+    report::{Concern, Pause, explain},
+};
+
+/// A revision that is about to begin.
+struct Plan {
+    candidate: Candidate,
+    revision: u32,
+    attempt: u32,
+    status: Status,
+    labels: BTreeMap<String, String>,
+    first_deployed: Option<jiff::Timestamp>,
+}
+
+impl Reconciliation<'_> {
+    /// Installs.
+    pub(crate) fn install(&mut self, revision: u32, attempt: u32) -> Result<Step, Error> {
+        let failed = |error: Error| {
+            let error = error.context("failed to install release");
+            self.call.watched_failure(explain(error, Concern::Install), None)
+        };
+        self.call.check_chart(&self.chart).map_err(failed)?;
+        if let Some(pause) = self.create_definitions().map_err(failed)? {
+            return Ok(Step::Over(self.call.paused(pause, None)));
+        }
+        let candidate = self.call.render(&self.chart, &self.values, revision, false).map_err(failed)?;
+        let labels = BTreeMap::new();
+        let status = Status::PendingInstall;
+        let plan = Plan { candidate, revision, attempt, status, labels, first_deployed: None };
+        // The first attempt needs no rehearsal: when it fails, it is taken away again.
+        self.check(&plan, "install", attempt > 1).map_err(failed)?;
+        let operation = self.begin(plan).map_err(failed)?;
+        self.carry_on(operation)
+    }
+
+    /// Upgrades, unless what is there says the same already.
+    pub(crate) fn upgrade(&mut self, from: u32, revision: u32, attempt: u32) -> Result<Step, Error> {
+        match self.prepare_upgrade(from, revision, attempt) {
+            Ok(Some(plan)) => {
+                let operation = self.begin(plan).map_err(|error| explain(error, Concern::Upgrade))?;
+                self.carry_on(operation)
+            }
+            Ok(None) => Ok(Step::Again),
+            Err((error, concern)) => {
+                // What is deployed stays, and stays repaired.
+                let entry = self.entry(from)?;
+                let prepared = self.prepared(from).ok().filter(|_| entry.status == Status::Deployed);
+                if let Some(prepared) = &prepared {
+                    self.repair(prepared)?;
+                }
+                Err(self.call.watched_failure(explain(error, concern), prepared.as_deref()))
+            }
+        }
+    }
+
+    /// None: nothing has to be changed, which has been noted.
+    fn prepare_upgrade(
+        &self,
+        from: u32,
+        revision: u32,
+        attempt: u32,
+    ) -> Result<Option<Plan>, (Error, Concern)> {
+        let unsynced = |error: Error| (error.context("failed to get candidate release"), Concern::Reconcile);
+        let failed = |error: Error| (error.context("failed to upgrade release"), Concern::Upgrade);
+        self.call.check_chart(&self.chart).map_err(unsynced)?;
+        let current = self.call.store().load(from).map_err(unsynced)?;
+        let entry = self.entry(from).map_err(unsynced)?;
+        if entry.status == Status::Deployed && self.says_the_same(&current).map_err(unsynced)? {
+            let marks = Marks { inputs: Some(self.inputs.clone()), accepted: None, ..entry.marks.clone() };
+            self.call.store().mark(entry, &marks).map_err(unsynced)?;
+            return Ok(None);
+        }
+        let candidate = self.call.render(&self.chart, &self.values, revision, true).map_err(unsynced)?;
+        let plan = Plan {
+            candidate,
+            revision,
+            attempt,
+            status: Status::PendingUpgrade,
+            labels: current.labels().clone(),
+            first_deployed: current.release.info.first_deployed,
+        };
+        self.check(&plan, "update", true).map_err(failed)?;
+        Ok(Some(plan))
+    }
+
+    /// Whether what is wanted, rendered as that revision, is what the revision says.
+    fn says_the_same(&self, stored: &Stored) -> Result<bool, Error> {
+        let release = &stored.release;
+        let candidate = self.call.render(&self.chart, &self.values, release.version, release.version > 1)?;
+        let kinds = self.call.kinds()?;
+        Ok(objects::same(candidate.manifest(), &release.manifest, &self.call.owner().namespace, &kinds))
+    }
+
+    /// Compares a revision that somebody else deployed with what is wanted.
+    pub(crate) fn compare(&mut self, revision: u32, by_hand: bool) -> Result<Step, Error> {
+        if !by_hand {
+            return self.upgrade(revision, self.history.next(), 1);
+        }
+        let stored = self.call.store().load(revision)?;
+        // Without a rendering to compare with, it is what it looks like.
+        let same = self.says_the_same(&stored).unwrap_or(false);
+        let entry = self.entry(revision)?;
+        let wanted = Some(self.inputs.clone());
+        let marks = if same {
+            Marks { inputs: wanted, ..entry.marks.clone() }
+        } else {
+            let message = format!(
+                "revision {revision} was made by hand ({}) and is kept",
+                stored.release.info.description
+            );
+            self.call.ctx().publish(&Event::normal("ManualRevision", message));
+            Marks { accepted: wanted, ..entry.marks.clone() }
+        };
+        self.call.store().mark(entry, &marks).map_err(|error| explain(error, Concern::Reconcile))?;
+        Ok(Step::Again)
+    }
+
+    /// Goes back to a good revision, as a new one.
+    pub(crate) fn roll_back(
+        &mut self,
+        failed: u32,
+        to: u32,
+        revision: u32,
+        attempt: u32,
+    ) -> Result<Step, Error> {
+        let explain = |error| self.call.watched_failure(explain(error, Concern::Upgrade), None);
+        let store = self.call.store();
+        let target = store.load(to).map_err(explain)?;
+        let current = store.load(failed).map_err(explain)?;
+        let labels = target.labels().clone();
+        let marks = Marks {
+            inputs: target.marks.inputs.clone(),
+            accepted: target.marks.accepted.clone(),
+            rollback: Some(to),
+            attempt,
+            ..Marks::default()
+        };
+        let mut release = Release { version: revision, ..target.release };
+        release.info.first_deployed = current.release.info.first_deployed;
+        release.info.last_deployed = Some(self.call.now());
+        release.info.deleted = None;
+        release.info.rollback_revision = to;
+        release.set_status(Status::PendingRollback, format!("Rollback to {to}"));
+        release.hooks.iter_mut().for_each(|hook| hook.last_run = Default::default());
+        store.make_room(&self.history, self.limit()).map_err(explain)?;
+        let operation = begun(Stored::new(release, marks, labels), self.call.now()).map_err(explain)?;
+        self.carry_on(operation)
+    }
+
+    /// Takes away what a failed install left behind; its record stays, so that it is not repeated at once.
+    pub(crate) fn clean(&mut self, revision: u32) -> Result<Step, Error> {
+        let failed = |error| explain(error, Concern::Install);
+        let entry = self.entry(revision)?;
+        let mut left = self.call.origin_objects(entry).map_err(failed)?;
+        objects::sort(&mut left, helm_chart::order::UNINSTALL_ORDER);
+        for object in left.iter().filter(|object| !object.is_kept()) {
+            self.call.delete(object, false).map_err(|error| {
+                failed(
+                    Error::from(error)
+                        .context(format_args!("failed installation and failed rollback: {object}")),
+                )
+            })?;
+        }
+        let marks = Marks { cleaned: true, ..entry.marks.clone() };
+        self.call.store().mark(entry, &marks).map_err(failed)?;
+        Ok(Step::Again)
+    }
+
+    /// Everything that can be known to go wrong, before anything is stored.
+    fn check(&self, plan: &Plan, action: &str, rehearse: bool) -> Result<(), Error> {
+        let call = self.call;
+        let wanted = call.objects(plan.candidate.manifest())?;
+        let mut origins: Vec<Object> = Vec::new();
+        for entry in self.history.origins(plan.revision) {
+            origins.extend(call.origin_objects(entry)?);
+        }
+        let known = objects::keys(&origins);
+        let new: Vec<&Object> = wanted.iter().filter(|object| !known.contains(&object.key())).collect();
+        ownership::check(call.kube(), call.owner(), &new, action)?;
+        if !rehearse {
+            return Ok(());
+        }
+        let keys = objects::keys(&wanted);
+        for gone in origins.iter().filter(|object| !keys.contains(&object.key())) {
+            apply::require(call.kube(), "delete", &gone.reference)?;
+        }
+        let events = if plan.status == Status::PendingInstall {
+            ["pre-install", "post-install"]
+        } else {
+            ["pre-upgrade", "post-upgrade"]
+        };
+        let runs = |hook: &&Hook| hook.events.iter().any(|event| events.contains(&event.as_str()));
+        for hook in plan.candidate.hooks().iter().filter(runs) {
+            for object in call.hook_objects(hook)? {
+                apply::require(call.kube(), "create", &object.reference)?;
+            }
+        }
+        let references: Vec<ObjectRef> = wanted.iter().map(|object| object.reference.clone()).collect();
+        let items = call.items(wanted, self.chart.name());
+        call.rehearse(&Items { references: &references, items: &items }, call.annotations().upgrade_force)
+    }
+
+    fn begin(&self, plan: Plan) -> Result<Operation, Error> {
+        self.tell_overrides();
+        self.call.store().make_room(&self.history, self.limit())?;
+        let Plan { candidate, revision, attempt, status, labels, first_deployed } = plan;
+        let marks = Marks { inputs: Some(self.inputs.clone()), attempt, ..Marks::default() };
+        let (mut release, marks) = self.call.new_revision(candidate, revision, status, &marks)?;
+        release.info.first_deployed = first_deployed.or(release.info.first_deployed);
+        begun(Stored::new(release, marks, labels), self.call.now())
+    }
+
+    fn limit(&self) -> Limit {
+        Limit::new(self.call.settings().max_history)
+    }
+
+    /// operator-sdk's warning about values that the object does not rule.
+    fn tell_overrides(&self) {
+        let settings = self.call.settings();
+        for (key, value) in &settings.override_values {
+            let shown = if settings.suppress_override_values { "****" } else { value };
+            let message = format!("Chart value {key:?} overridden to {shown:?} by operator's watches.yaml");
+            self.call.ctx().publish(&Event::warning("OverrideValuesInUse", message));
+        }
+    }
+
+    /// Creates the definitions in the chart's `crds/` that are not there, and waits until they are served (Helm's
+    /// `installCRDs`). None: nothing to wait for.
+    fn create_definitions(&self) -> Result<Option<Pause>, Error> {
+        let call = self.call;
+        let mut waits = None;
+        for crd in self.chart.parsed.chart().crds() {
+            let text = String::from_utf8_lossy(&crd.file.data);
+            let objects = call
+                .objects(&text)
+                .map_err(|error| error.context(format_args!("failed to install CRD {}", crd.path)))?;
+            for object in objects {
+                if !self.is_established(&object)? {
+                    waits = waits.or(Some(object.reference));
+                }
+            }
+        }
+        call.forget_kinds();
+        Ok(waits.map(|reference| Pause {
+            reason: "WaitingForDefinition",
+            message: format!("{} is not established yet", reference.name),
+            watch: Some(Watch::object(reference)),
+            until: call.now().checked_add(jiff::SignedDuration::from_secs(10)).ok(),
+        }))
+    }
+
+    fn is_established(&self, object: &Object) -> Result<bool, Error> {
+        let call = self.call;
+        let explain =
+            |error: KubeError| Error::from(error).context(format_args!("failed to install CRD {object}"));
+        let live = call.kube().clone().live();
+        let found: Option<Value> = live.get_ref(&object.reference).map_err(explain)?;
+        let found = match found {
+            Some(found) => found,
+            None => {
+                let definition = call.owner().definition(object.clone(), self.chart.name());
+                match call.kube().create(&definition, Ownership::None) {
+                    Ok(created) => created,
+                    Err(KubeError::AlreadyExists(_)) => return Ok(false),
+                    Err(error) => return Err(explain(error)),
+                }
+            }
+        };
+        if object.reference.kind.kind != "CustomResourceDefinition" {
+            return Ok(true);
+        }
+        let conditions = found.pointer("/status/conditions").and_then(Value::as_array);
+        let text = |condition: &Value, field: &str| {
+            condition.get(field).and_then(Value::as_str)
+                == Some(if field == "type" { "Established" } else { "True" })
+        };
+        Ok(conditions
+            .into_iter()
+            .flatten()
+            .any(|condition| text(condition, "type") && text(condition, "status")))
+    }
+}
+
+fn begun(stored: Stored, now: jiff::Timestamp) -> Result<Operation, Error> {
+    Operation::begin(stored, now)
+        .ok_or_else(|| Error::permanent("InvalidRelease", "the new revision has no operation"))
+}

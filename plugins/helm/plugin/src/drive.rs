@@ -1,0 +1,254 @@
+//! Carries an operation on, one act after the other, until it ends or has to wait.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use helm_chart::order::UNINSTALL_ORDER;
+use helm_release::{Act, Action, Entry, History, Hook, Operation, Status, Stored, Wait};
+use pilothouse_sdk::{Error, Event, Level, ObjectRef, Watch};
+
+use crate::{
+    apply::{Applied, Items},
+    call::Call,
+    objects::{self, Object},
+    report::Pause,
+};
+
+/// Acts in one call after which an operation is taken to go round in circles.
+const TOO_MANY_ACTS: u32 = 10_000;
+
+/// How an operation stands at the end of a call.
+#[derive(Debug)]
+pub(crate) enum Ended {
+    /// It came to its end.
+    Done(Box<Stored>),
+    /// It failed, and the record says so.
+    Failed(String),
+    /// It has to wait.
+    Paused(Pause),
+}
+
+impl Call<'_> {
+    /// Carries an operation on.
+    ///
+    /// # Errors
+    /// Passing failures: the operation stands where its record says and goes on with the next call.
+    pub(crate) fn drive(&self, mut operation: Operation, history: &History) -> Result<Ended, Error> {
+        for _ in 0..TOO_MANY_ACTS {
+            match operation.next_act() {
+                Act::Write => {
+                    let secret = self.store().write(operation.stored())?;
+                    operation.written(&secret);
+                }
+                Act::Look { hook, run } => {
+                    let state = match hook_of(&operation, hook) {
+                        Some(hook) => self.look_at_hook(hook, &run)?,
+                        None => continue,
+                    };
+                    operation.seen(state);
+                }
+                Act::Remove { hook, .. } => {
+                    let gone = hook_of(&operation, hook).map_or(Ok(true), |hook| self.remove_hook(hook))?;
+                    operation.removed(gone);
+                }
+                Act::Start { hook, run } => {
+                    let stored = operation.stored();
+                    let started = match hook_of(&operation, hook) {
+                        Some(hook) => self.start_hook(stored, hook, &run)?,
+                        None => continue,
+                    };
+                    operation.started(started);
+                }
+                Act::Main => match self.main(&operation, history)? {
+                    Main::Done(result) => operation.main_done(result),
+                    Main::Paused(pause) => return Ok(Ended::Paused(pause)),
+                },
+                Act::Finish => {
+                    self.finish(&operation, history)?;
+                    operation.finished();
+                }
+                Act::Wait(wait) => return Ok(Ended::Paused(self.pause(&operation, &wait)?)),
+                Act::Done => return Ok(Ended::Done(Box::new(operation.stored().clone()))),
+                Act::Failed(message) => return Ok(Ended::Failed(message)),
+            }
+        }
+        Err(Error::permanent("Circles", "the release's operation does not come to an end"))
+    }
+
+    fn main(&self, operation: &Operation, history: &History) -> Result<Main, Error> {
+        if operation.action() == Action::Uninstall {
+            return self.delete_all(operation, history);
+        }
+        let record = &operation.stored().release;
+        let wanted = match self.objects(&record.manifest) {
+            Ok(objects) => objects,
+            Err(error) => return Ok(Main::Done(Err(error.message().to_owned()))),
+        };
+        let keys = objects::keys(&wanted);
+        let references: Vec<ObjectRef> = wanted.iter().map(|object| object.reference.clone()).collect();
+        let items = self.items(wanted, &record.chart_name().unwrap_or_default().name);
+        let replace = match operation.action() {
+            Action::Rollback => self.annotations().rollback_force,
+            Action::Upgrade => self.annotations().upgrade_force,
+            Action::Install | Action::Uninstall => false,
+        };
+        match self.apply(&Items { references: &references, items: &items }, replace)? {
+            Applied::Done(_) => self.prune_origins(record.version, history, &keys),
+            other => Ok(of_applied(other)),
+        }
+    }
+
+    fn prune_origins(
+        &self,
+        revision: u32,
+        history: &History,
+        wanted: &BTreeSet<objects::Key>,
+    ) -> Result<Main, Error> {
+        let mut origins = Vec::new();
+        for entry in history.origins(revision) {
+            origins.extend(self.origin_objects(entry)?);
+        }
+        Ok(of_applied(self.prune(&origins, wanted)?))
+    }
+
+    /// The objects of an older revision; none when its manifest cannot be read any more, which is logged.
+    pub(crate) fn origin_objects(&self, entry: &Entry) -> Result<Vec<Object>, Error> {
+        let stored = self.store().load(entry.revision)?;
+        Ok(self.objects(&stored.release.manifest).unwrap_or_else(|error| {
+            let revision: &dyn std::fmt::Display = &entry.revision;
+            self.ctx().log(
+                Level::Warn,
+                format_args!("nothing is deleted of it: {error}"),
+                &[("revision", revision)],
+            );
+            Vec::new()
+        }))
+    }
+
+    /// Deletes everything the release may have in the cluster, and waits for it when the object's owner wants that.
+    fn delete_all(&self, operation: &Operation, history: &History) -> Result<Main, Error> {
+        let stored = operation.stored();
+        let mut all = self.objects(&stored.release.manifest).unwrap_or_default();
+        let mut known = objects::keys(&all);
+        for entry in history.origins(stored.release.version) {
+            all.extend(self.origin_objects(entry)?.into_iter().filter(|object| known.insert(object.key())));
+        }
+        objects::sort(&mut all, UNINSTALL_ORDER);
+        let doomed: Vec<&Object> = all.iter().filter(|object| !object.is_kept()).collect();
+        for object in &doomed {
+            self.delete(object, false)
+                .map_err(|error| Error::from(error).context(format_args!("failed to delete {object}")))?;
+        }
+        if self.annotations().uninstall_wait
+            && let Some(left) = self.first_left(&doomed)?
+        {
+            return Ok(Main::Paused(Pause {
+                reason: "WaitingForDeletion",
+                message: format!("Waiting until all resources are deleted: {left} is still there."),
+                watch: Some(Watch::object(left.reference.clone())),
+                until: self.now().checked_add(jiff::SignedDuration::from_secs(30)).ok(),
+            }));
+        }
+        Ok(Main::Done(Ok(())))
+    }
+
+    fn finish(&self, operation: &Operation, history: &History) -> Result<(), Error> {
+        let revision = operation.stored().release.version;
+        let others = history.entries().iter().filter(|entry| entry.revision != revision);
+        if operation.action() == Action::Uninstall {
+            // This one last: it says that the rest may go.
+            others.map(|entry| entry.revision).try_for_each(|other| self.store().delete(other))?;
+            return self.store().delete(revision);
+        }
+        others
+            .filter(|entry| entry.status == Status::Deployed)
+            .try_for_each(|entry| self.change_status(entry.revision, Status::Superseded, None))
+    }
+
+    /// Marks a revision, which is no operation of ours, with another status.
+    pub(crate) fn change_status(
+        &self,
+        revision: u32,
+        status: Status,
+        description: Option<&str>,
+    ) -> Result<(), Error> {
+        let mut stored = self.store().load(revision)?;
+        stored.release.info.status = status;
+        if let Some(description) = description {
+            description.clone_into(&mut stored.release.info.description);
+        }
+        self.store().write(&stored).map(drop)
+    }
+
+    fn pause(&self, operation: &Operation, wait: &Wait) -> Result<Pause, Error> {
+        let event = operation.event().unwrap_or_default();
+        let (place, until) = match wait {
+            Wait::Run { hook, until } => (*hook, *until),
+            Wait::Gone { hook } => (*hook, None),
+        };
+        let Some(hook) = hook_of(operation, place) else {
+            return Err(Error::permanent(
+                "InvalidRelease",
+                "the release waits for a hook that it does not have",
+            ));
+        };
+        let what = match wait {
+            Wait::Run { .. } => "has to come to its end",
+            Wait::Gone { .. } => "is being deleted",
+        };
+        let object = self.hook_objects(hook)?.into_iter().next();
+        Ok(Pause {
+            reason: "WaitingForHook",
+            message: format!(
+                "{event} hook {} {} of revision {} {what}",
+                hook.kind,
+                hook.name,
+                operation.stored().release.version
+            ),
+            watch: object.map(|object| Watch::object(object.reference)),
+            until,
+        })
+    }
+
+    /// Says what an operation came to.
+    pub(crate) fn announce(&self, action: Action, stored: &Stored) {
+        let (name, revision) = (&stored.release.name, stored.release.version);
+        let (reason, what) = match action {
+            Action::Install => ("InstallSuccessful", "installed"),
+            Action::Upgrade => ("UpgradeSuccessful", "upgraded"),
+            Action::Rollback => ("RolledBack", "rolled back"),
+            Action::Uninstall => ("UninstallSuccessful", "uninstalled"),
+        };
+        let message = match stored.release.info.rollback_revision {
+            0 => format!("release {name} {what}, revision {revision}"),
+            to => format!("release {name} {what} to revision {to}, as revision {revision}"),
+        };
+        self.ctx().publish(&Event::normal(reason, message));
+    }
+
+    /// How long a hook may run.
+    pub(crate) fn timeout(&self) -> Result<Option<Duration>, Error> {
+        self.settings().hook_timeout()
+    }
+}
+
+enum Main {
+    Done(Result<(), String>),
+    Paused(Pause),
+}
+
+fn of_applied(applied: Applied) -> Main {
+    match applied {
+        Applied::Done(_) => Main::Done(Ok(())),
+        Applied::Refused(message) => Main::Done(Err(message)),
+        Applied::WaitingFor(kind) => Main::Paused(Pause {
+            reason: "WaitingForKind",
+            message: format!("the cluster does not serve {kind} yet"),
+            watch: None,
+            until: None,
+        }),
+    }
+}
+
+fn hook_of(operation: &Operation, place: usize) -> Option<&Hook> {
+    operation.stored().release.hooks.get(place)
+}

@@ -1,0 +1,80 @@
+//! Takes a release away with its object.
+
+use helm_release::{Action, History, Operation, Status};
+use pilothouse_sdk::{Condition, Error, Event, Finalized};
+
+use crate::{
+    call::Call,
+    drive::Ended,
+    report::{Concern, explain},
+};
+
+impl Call<'_> {
+    /// Uninstalls the release. It needs neither the chart nor the values, so that an object can go when those are gone
+    /// or broken.
+    ///
+    /// # Errors
+    /// With operator-sdk's conditions; the object stays.
+    pub(crate) fn uninstall(&self) -> Result<Finalized, Error> {
+        let failed = |error| explain(error, Concern::Uninstall);
+        let history = self.store().history(true).map_err(failed)?;
+        if !self.is_ours(&history).map_err(failed)? {
+            return Ok(Finalized::Done);
+        }
+        let Some(operation) = self.uninstall_operation(&history).map_err(failed)? else {
+            return Ok(Finalized::Done);
+        };
+        let operation = operation.with_timeout(self.timeout()?);
+        match self.drive(operation, &history).map_err(failed)? {
+            Ended::Done(stored) => {
+                self.announce(Action::Uninstall, &stored);
+                Ok(Finalized::Done)
+            }
+            Ended::Failed(message) => {
+                self.ctx().publish(&Event::warning(Concern::Uninstall.reason(), &message));
+                Err(failed(Error::retry(Concern::Uninstall.reason(), message)))
+            }
+            Ended::Paused(pause) => {
+                let going =
+                    Condition::new("Deployed", false).reason("UninstallSuccessful").message(&pause.message);
+                let outcome = self.paused(pause, None).condition(going).drop_condition("ReleaseFailed");
+                Ok(Finalized::waiting(outcome))
+            }
+        }
+    }
+
+    /// None: there is nothing to uninstall.
+    fn uninstall_operation(&self, history: &History) -> Result<Option<Operation>, Error> {
+        let Some(latest) = history.latest() else { return Ok(None) };
+        let mut stored = self.store().load(latest.revision)?;
+        if latest.status == Status::Uninstalling && latest.marks.progress.is_some() {
+            return Ok(Operation::resume(stored, self.now()));
+        }
+        stored.release.info.deleted = Some(self.now());
+        stored.release.set_status(Status::Uninstalling, "Deletion in progress (or silently failed)");
+        stored.release.hooks.iter_mut().for_each(|hook| hook.last_run = Default::default());
+        Ok(Operation::begin(stored, self.now()))
+    }
+
+    /// Whether the release of this name belongs to this object: not when another object keeps it, nor when it is of
+    /// another chart and was never ours.
+    fn is_ours(&self, history: &History) -> Result<bool, Error> {
+        let Some(latest) = history.latest() else { return Ok(false) };
+        let owner = self.owner();
+        if let Some(other) = &latest.controller {
+            return Ok(other.kind == owner.kind.kind && other.name == owner.name);
+        }
+        if history.entries().iter().any(|entry| entry.marks.ours() || entry.marks.accepted.is_some()) {
+            return Ok(true);
+        }
+        let deployed = self.object().value().pointer("/status/deployedRelease/name");
+        if deployed.is_some_and(|deployed| deployed == owner.name.as_str()) {
+            return Ok(true);
+        }
+        // Nobody says whose it is: of our chart it is ours, as for operator-sdk.
+        let chart = self.operator().charts.borrow_mut().get(self.ctx(), &self.settings().chart);
+        let Ok(chart) = chart else { return Ok(false) };
+        let stored = self.store().load(latest.revision)?;
+        Ok(self.check_collision(&stored, &chart.parsed).is_ok())
+    }
+}

@@ -1,0 +1,109 @@
+//! Whose an object is (Helm's `checkOwnership` in `pkg/action/validate.go`).
+
+use pilothouse_sdk::{Error, Kube, KubeError, ObjectRef};
+use serde_json::Value;
+
+use crate::{
+    decorate::{MANAGED_BY, Owner, RELEASE_NAME, RELEASE_NAMESPACE},
+    objects::Object,
+};
+
+/// What the cluster says about an object that may have to be taken over or deleted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Live {
+    /// `metadata.uid`.
+    pub(crate) uid: String,
+    /// Why it does not belong to the release; none: it does.
+    pub(crate) foreign: Option<String>,
+    /// Whether its live annotation says that it outlives the release, in the one spelling Helm knows for updates.
+    pub(crate) kept: bool,
+}
+
+/// Looks at an object. None: there is none, or the cluster does not serve its kind.
+///
+/// # Errors
+/// What the cluster refuses.
+pub(crate) fn look(kube: &Kube, owner: &Owner, reference: &ObjectRef) -> Result<Option<Live>, KubeError> {
+    let kube = kube.clone().live().only(["metadata.labels", "metadata.annotations"]);
+    let found: Option<Value> = match kube.get_ref(reference) {
+        Ok(found) => found,
+        Err(KubeError::UnknownKind(_) | KubeError::NotFound(_)) => None,
+        Err(error) => return Err(error),
+    };
+    Ok(found.map(|found| Live {
+        uid: found.pointer("/metadata/uid").and_then(Value::as_str).unwrap_or_default().to_owned(),
+        foreign: foreign(&found, owner),
+        kept: entry(&found, "annotations", "helm.sh/resource-policy") == Some("keep"),
+    }))
+}
+
+/// Refuses objects that exist and belong to somebody else (`existingResourceConflict`).
+///
+/// # Errors
+/// In Helm's words, `action` being `install` or `update`; permanent refusals of the cluster as well.
+pub(crate) fn check(kube: &Kube, owner: &Owner, objects: &[&Object], action: &str) -> Result<(), Error> {
+    for object in objects {
+        let live = look(kube, owner, &object.reference).map_err(|error| {
+            Error::from(error).context(format_args!("could not get information about the resource {object}"))
+        })?;
+        if let Some(reason) = live.and_then(|live| live.foreign) {
+            let message = format!(
+                "unable to continue with {action}: {object} exists and cannot be imported into the current release: \
+                 {reason}"
+            );
+            return Err(Error::retry("ForeignObject", message));
+        }
+    }
+    Ok(())
+}
+
+fn entry<'a>(object: &'a Value, table: &str, key: &str) -> Option<&'a str> {
+    object.get("metadata")?.get(table)?.get(key)?.as_str()
+}
+
+fn foreign(object: &Value, owner: &Owner) -> Option<String> {
+    let wanted = [
+        ("label", "labels", MANAGED_BY, "Helm"),
+        ("annotation", "annotations", RELEASE_NAME, owner.name.as_str()),
+        ("annotation", "annotations", RELEASE_NAMESPACE, owner.namespace.as_str()),
+    ];
+    let wrong: Vec<String> = wanted
+        .into_iter()
+        .filter_map(|(what, table, key, value)| {
+            let problem = match entry(object, table, key) {
+                Some(actual) if actual == value => return None,
+                Some(actual) => format!("key {key:?} must equal {value:?}: current value is {actual:?}"),
+                None => format!("missing key {key:?}: must be set to {value:?}"),
+            };
+            Some(format!("{what} validation error: {problem}"))
+        })
+        .collect();
+    (!wrong.is_empty()).then(|| format!("invalid ownership metadata; {}", wrong.join("; ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pilothouse_sdk::Gvk;
+    use serde_json::json;
+
+    #[test]
+    fn a_foreign_object_is_refused_in_helms_words() {
+        let owner = Owner { kind: Gvk::new("a", "v1", "Web"), name: "shop".into(), namespace: "ns".into() };
+        let object = json!({"metadata": {
+            "labels": {MANAGED_BY: "Helm"},
+            "annotations": {RELEASE_NAME: "other"},
+        }});
+        assert_eq!(
+            foreign(&object, &owner).unwrap(),
+            "invalid ownership metadata; annotation validation error: key \"meta.helm.sh/release-name\" must equal \
+             \"shop\": current value is \"other\"; annotation validation error: missing key \
+             \"meta.helm.sh/release-namespace\": must be set to \"ns\""
+        );
+        let own = json!({"metadata": {
+            "labels": {MANAGED_BY: "Helm"},
+            "annotations": {RELEASE_NAME: "shop", RELEASE_NAMESPACE: "ns"},
+        }});
+        assert_eq!(foreign(&own, &owner), None);
+    }
+}

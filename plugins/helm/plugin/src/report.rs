@@ -1,0 +1,186 @@
+//! What a call says about where the release stands: operator-sdk's conditions, and the host's states.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use pilothouse_sdk::{Condition, Error, Outcome, Trigger, Watch, WatchTarget};
+use serde_json::{Value, json};
+
+use crate::{call::Call, releases::Prepared, store::secret_kind};
+
+/// What a failure is about: which condition tells it, with which of operator-sdk's reasons.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Concern {
+    Install,
+    Upgrade,
+    Reconcile,
+    Uninstall,
+}
+
+impl Concern {
+    fn condition(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Install => ("ReleaseFailed", "InstallError"),
+            Self::Upgrade => ("ReleaseFailed", "UpgradeError"),
+            Self::Reconcile => ("Irreconcilable", "ReconcileError"),
+            Self::Uninstall => ("ReleaseFailed", "UninstallError"),
+        }
+    }
+
+    /// operator-sdk's reason.
+    pub(crate) fn reason(self) -> &'static str {
+        self.condition().1
+    }
+
+    /// The condition that tells of a failure.
+    pub(crate) fn failed(self, message: &str) -> Condition {
+        let (kind, reason) = self.condition();
+        Condition::new(kind, true).reason(reason).message(message)
+    }
+}
+
+/// Reasons of failures that pass by themselves and are nobody's fault: no condition of the release tells of them.
+const PASSING: [&str; 6] =
+    ["TooManyRequests", "ServiceUnavailable", "BudgetExhausted", "Conflict", "ReleaseMoved", "RequestFailed"];
+
+/// Adds the condition that tells of a failure, unless it passes by itself.
+pub(crate) fn explain(error: Error, concern: Concern) -> Error {
+    let error = error.condition(Condition::new("Initialized", true));
+    if PASSING.contains(&error.reason()) {
+        return error;
+    }
+    let condition = concern.failed(error.message());
+    error.condition(condition)
+}
+
+/// Something that has to happen before the call can go on.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Pause {
+    /// UpperCamelCase.
+    pub(crate) reason: &'static str,
+    /// What is waited for.
+    pub(crate) message: String,
+    /// What to be woken by.
+    pub(crate) watch: Option<Watch>,
+    /// When to look again whatever happened.
+    pub(crate) until: Option<Timestamp>,
+}
+
+impl Call<'_> {
+    /// The release is deployed as wanted.
+    pub(crate) fn deployed(&self, prepared: &Prepared, inputs: &str, by_hand: Option<&str>) -> Outcome {
+        let outcome = Outcome::ready().drop_condition("ReleaseFailed").drop_condition("Irreconcilable");
+        let outcome = match by_hand {
+            None => outcome.drop_condition("ManualRevision"),
+            Some(description) => outcome.condition(manual_revision(prepared.revision, description)),
+        };
+        let outcome = self.settled(outcome, prepared, inputs);
+        match self.annotations().reconcile_period() {
+            Ok(Some(period)) => outcome.requeue_after(period),
+            Ok(None) | Err(_) => outcome,
+        }
+    }
+
+    /// The release is deployed, but not as wanted: an attempt failed and will be made again at `until`.
+    pub(crate) fn held(
+        &self,
+        prepared: Option<&Prepared>,
+        concern: Concern,
+        message: &str,
+        until: Timestamp,
+    ) -> Outcome {
+        let sentence =
+            format!("{message}; the next attempt is due at {}", until.strftime("%Y-%m-%dT%H:%M:%SZ"));
+        let outcome = Outcome::stalled(concern.reason(), sentence).condition(concern.failed(message));
+        let outcome = outcome.requeue_after(self.wait(until));
+        match prepared {
+            Some(prepared) => self.settled(outcome.drop_condition("Irreconcilable"), prepared, ""),
+            None => self.watched(outcome.condition(Condition::new("Initialized", true)), None),
+        }
+    }
+
+    fn settled(&self, outcome: Outcome, prepared: &Prepared, inputs: &str) -> Outcome {
+        let reason = if prepared.revision == 1 { "InstallSuccessful" } else { "UpgradeSuccessful" };
+        let outcome = outcome
+            .condition(Condition::new("Initialized", true))
+            .condition(Condition::new("Deployed", true).reason(reason).message(&prepared.notes));
+        let outcome = match self.status(prepared, inputs) {
+            Some(status) => outcome.status(&status),
+            None => outcome,
+        };
+        self.watched(outcome, Some(prepared))
+    }
+
+    /// Something has to happen first.
+    pub(crate) fn paused(&self, pause: Pause, prepared: Option<&Prepared>) -> Outcome {
+        let mut outcome = Outcome::progressing(pause.reason, pause.message);
+        outcome = outcome.condition(Condition::new("Initialized", true));
+        if let Some(watch) = pause.watch {
+            outcome = outcome.watch(watch);
+        }
+        if let Some(until) = pause.until {
+            outcome = outcome.requeue_after(self.wait(until));
+        }
+        self.watched(outcome, prepared)
+    }
+
+    /// Adds what the release is woken by: its records, and its objects unless the entry does not want that.
+    pub(crate) fn watched(&self, outcome: Outcome, prepared: Option<&Prepared>) -> Outcome {
+        self.watches(prepared).into_iter().fold(outcome, Outcome::watch)
+    }
+
+    /// The same for a failure.
+    pub(crate) fn watched_failure(&self, error: Error, prepared: Option<&Prepared>) -> Error {
+        self.watches(prepared).into_iter().fold(error, Error::watch)
+    }
+
+    fn watches(&self, prepared: Option<&Prepared>) -> Vec<Watch> {
+        let mut kinds = vec![secret_kind()];
+        if self.settings().watch_dependent_resources {
+            kinds.extend(prepared.map(Prepared::kinds).unwrap_or_default());
+        }
+        kinds.sort_unstable();
+        kinds.dedup();
+        let drift = |kind| Watch { target: WatchTarget::Owned(kind), trigger: Trigger::Drift };
+        kinds.into_iter().map(drift).collect()
+    }
+
+    /// What status says of the release, unless it says so already. `inputs` empty: what was wanted last stays noted.
+    fn status(&self, prepared: &Prepared, inputs: &str) -> Option<Value> {
+        let known = self.object().value().get("status");
+        let text = |pointer: &str| known.and_then(|status| status.pointer(pointer)).and_then(Value::as_str);
+        let revision = known.and_then(|status| status.pointer("/release/revision")).and_then(Value::as_u64);
+        let same_manifest = text("/deployedRelease/manifest") == prepared.manifest.as_deref();
+        if revision == Some(u64::from(prepared.revision))
+            && (inputs.is_empty() || text("/release/inputs") == Some(inputs))
+            && text("/deployedRelease/name") == Some(&self.owner().name)
+            && same_manifest
+        {
+            return None;
+        }
+        let mut release = json!({
+            "revision": prepared.revision,
+            "chart": prepared.chart,
+            "appVersion": prepared.app_version,
+        });
+        if let (Value::Object(fields), false) = (&mut release, inputs.is_empty()) {
+            fields.insert("inputs".into(), inputs.into());
+        }
+        Some(json!({
+            "deployedRelease": {"name": self.owner().name, "manifest": prepared.manifest},
+            "release": release,
+        }))
+    }
+
+    fn wait(&self, until: Timestamp) -> Duration {
+        let wait = until.duration_since(self.now());
+        Duration::try_from(wait).unwrap_or_default().max(Duration::from_secs(1))
+    }
+}
+
+fn manual_revision(revision: u32, description: &str) -> Condition {
+    let message = format!(
+        "revision {revision} was made by hand ({description}); it stays until the spec of this object or the chart changes"
+    );
+    Condition::new("ManualRevision", true).reason("ChangedByHand").message(message)
+}

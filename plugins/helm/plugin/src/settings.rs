@@ -1,0 +1,152 @@
+//! What the operator of the cluster and the owner of the object set: an entry of `watches.yaml`, and annotations.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use pilothouse_sdk::{Context, Dynamic, Error, Level};
+use serde::Deserialize;
+
+use crate::go_duration;
+
+/// An entry of `watches.yaml` as the host hands it on. Selector and period are the host's business. `dryRunOption`,
+/// with which operator-sdk compares renderings, has nothing to choose here: what changed is seen by digests, and
+/// whatever is rendered is rendered for the cluster, so that `lookup` works.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Settings {
+    /// The asset with the chart.
+    pub(crate) chart: String,
+    /// Values that win over the object's spec, environment already expanded.
+    #[serde(default)]
+    pub(crate) override_values: BTreeMap<String, String>,
+    /// Hides override values in events (`--suppress-override-values`).
+    #[serde(default)]
+    pub(crate) suppress_override_values: bool,
+    /// Whether changes of the release's objects are watched.
+    #[serde(default = "yes")]
+    pub(crate) watch_dependent_resources: bool,
+    /// How many revisions are kept; 0: all.
+    #[serde(default = "ten")]
+    pub(crate) max_history: u32,
+    /// How long a hook may run, as Go writes durations; without it, as long as it takes.
+    #[serde(default)]
+    pub(crate) hook_timeout: Option<String>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn ten() -> u32 {
+    10
+}
+
+impl Settings {
+    /// Reads them.
+    pub(crate) fn read(ctx: &Context) -> Result<Self, Error> {
+        ctx.binding()
+    }
+
+    /// How long a hook may run.
+    pub(crate) fn hook_timeout(&self) -> Result<Option<Duration>, Error> {
+        let Some(text) = &self.hook_timeout else { return Ok(None) };
+        let limit = go_duration::parse(text);
+        let limit = limit.ok_or_else(|| {
+            Error::permanent(
+                "InvalidConfiguration",
+                format!("hookTimeout {text:?} is not a duration such as 5m"),
+            )
+        })?;
+        Ok(Some(limit).filter(|limit| !limit.is_zero()))
+    }
+}
+
+const PREFIX: &str = "helm.sdk.operatorframework.io/";
+
+/// operator-sdk's annotations on the custom resource.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Annotations {
+    /// `upgrade-force`: objects that cannot be changed are replaced.
+    pub(crate) upgrade_force: bool,
+    /// `rollback-force`: the same on the way back; on by default.
+    pub(crate) rollback_force: bool,
+    /// `uninstall-wait`: the object stays until everything of the release is gone.
+    pub(crate) uninstall_wait: bool,
+    reconcile_period: Result<Option<Duration>, String>,
+}
+
+impl Annotations {
+    /// Reads them. A truth value that is none is logged and left at its default.
+    pub(crate) fn read(ctx: &Context, object: &Dynamic) -> Self {
+        let all = object.value().pointer("/metadata/annotations");
+        let text = |name: &str| all?.get(format!("{PREFIX}{name}"))?.as_str();
+        let truth = |name: &str, default: bool| match text(name) {
+            None | Some("") => default,
+            Some(word) => parse_bool(word).unwrap_or_else(|| {
+                let message =
+                    format_args!("annotation {PREFIX}{name} is not a truth value; taken as {default}");
+                ctx.log(Level::Warn, message, &[("value", &word)]);
+                default
+            }),
+        };
+        let period = text("reconcile-period").map(|word| {
+            go_duration::parse(word).ok_or_else(|| {
+                format!("annotation {PREFIX}reconcile-period: {word:?} is not a duration such as 1m30s")
+            })
+        });
+        Self {
+            upgrade_force: truth("upgrade-force", false),
+            rollback_force: truth("rollback-force", true),
+            uninstall_wait: truth("uninstall-wait", false),
+            reconcile_period: period.transpose().map(|period| period.filter(|period| !period.is_zero())),
+        }
+    }
+
+    /// `reconcile-period`.
+    ///
+    /// # Errors
+    /// Permanent, when it is no duration, as for operator-sdk.
+    pub(crate) fn reconcile_period(&self) -> Result<Option<Duration>, Error> {
+        self.reconcile_period.clone().map_err(|message| Error::permanent("InvalidAnnotation", message))
+    }
+}
+
+/// Go's `strconv.ParseBool`.
+fn parse_bool(word: &str) -> Option<bool> {
+    match word {
+        "1" | "t" | "T" | "TRUE" | "true" | "True" => Some(true),
+        "0" | "f" | "F" | "FALSE" | "false" | "False" => Some(false),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_entry_does_not_say_has_operator_sdks_default() {
+        let settings: Settings = serde_json::from_str(r#"{"chart": "charts/web", "selector": {}}"#).unwrap();
+        assert!(settings.watch_dependent_resources);
+        assert_eq!(settings.max_history, 10);
+        assert_eq!(settings.hook_timeout().unwrap(), None);
+        assert!(serde_json::from_str::<Settings>("{}").is_err(), "a chart is needed");
+    }
+
+    #[test]
+    fn a_hook_timeout_is_a_go_duration() {
+        let settings = |timeout: &str| {
+            let text = format!(r#"{{"chart": "c", "hookTimeout": "{timeout}"}}"#);
+            serde_json::from_str::<Settings>(&text).unwrap().hook_timeout()
+        };
+        assert_eq!(settings("5m").unwrap(), Some(Duration::from_mins(5)));
+        assert_eq!(settings("0s").unwrap(), None);
+        assert!(settings("soon").unwrap_err().message().contains("\"soon\""));
+    }
+
+    #[test]
+    fn truth_values_are_those_of_go() {
+        assert_eq!(parse_bool("True"), Some(true));
+        assert_eq!(parse_bool("0"), Some(false));
+        assert_eq!(parse_bool("yes"), None);
+    }
+}

@@ -1,0 +1,116 @@
+//! Release records in the cluster. Every write has a precondition, so of two writers one learns that it came second.
+
+use helm_release::{Entry, History, Limit, Marks, Stored, secret_name, selector};
+use jiff::Timestamp;
+use pilothouse_sdk::{Context, DeleteOptions, Error, Gvk, KubeError, Level, ObjectRef, Ownership, Patch};
+use serde_json::{Value, json};
+
+/// The records of one release.
+#[derive(Debug, Clone)]
+pub(crate) struct Store<'a> {
+    ctx: &'a Context,
+    release: &'a str,
+    namespace: &'a str,
+    now: Timestamp,
+}
+
+/// The kind that records are kept in.
+pub(crate) fn secret_kind() -> Gvk {
+    Gvk::new("", "v1", "Secret")
+}
+
+/// How long to wait when somebody else wrote at the same time.
+const AFTER_CONFLICT: std::time::Duration = std::time::Duration::from_secs(1);
+
+impl<'a> Store<'a> {
+    pub(crate) fn new(ctx: &'a Context, release: &'a str, namespace: &'a str, now: Timestamp) -> Self {
+        Self { ctx, release, namespace, now }
+    }
+
+    /// What is known about all revisions, from the host's cache or (`live`) from the API server. A Secret with the
+    /// release's labels that is no record is logged and left out.
+    pub(crate) fn history(&self, live: bool) -> Result<History, Error> {
+        let kube = self.ctx.kube();
+        let kube = if live { kube.live() } else { kube };
+        let fields = ["metadata.labels", "metadata.annotations", "metadata.ownerReferences"];
+        let secrets =
+            kube.only(fields).list_ref::<Value>(secret_kind(), self.namespace).labels(selector(self.release));
+        let secrets =
+            secrets.all().map_err(|error| self.explain("failed to retrieve release history", error))?;
+        let read = |secret: &Value| match Entry::read(secret) {
+            Ok(entry) => Some(entry),
+            Err(error) => {
+                self.ctx.log(Level::Warn, format_args!("left out of the history: {error}"), &[]);
+                None
+            }
+        };
+        Ok(secrets.iter().filter_map(read).collect())
+    }
+
+    /// A revision with its record, from the API server.
+    pub(crate) fn load(&self, revision: u32) -> Result<Stored, Error> {
+        let secret: Option<Value> = self
+            .ctx
+            .kube()
+            .live()
+            .get_ref(&self.reference(revision))
+            .map_err(|error| self.explain("failed to get release", error))?;
+        let Some(secret) = secret else {
+            return Err(Error::retry_after(
+                AFTER_CONFLICT,
+                "ReleaseMoved",
+                format!("revision {revision} of release {} went away while it was looked at", self.release),
+            ));
+        };
+        Stored::read(&secret).map_err(|error| Error::retry("InvalidRelease", error.to_string()))
+    }
+
+    /// Writes a record and answers the Secret as it is stored now.
+    pub(crate) fn write(&self, stored: &Stored) -> Result<Value, Error> {
+        let secret =
+            stored.secret(self.now).map_err(|error| Error::permanent("InvalidRelease", error.to_string()))?;
+        let kube = self.ctx.kube();
+        let answer =
+            if stored.is_new() { kube.create(&secret, Ownership::Reference) } else { kube.replace(&secret) };
+        answer.map_err(|error| self.explain("failed to store release", error))
+    }
+
+    /// Makes room for one more revision.
+    pub(crate) fn make_room(&self, history: &History, limit: Limit) -> Result<(), Error> {
+        history.surplus(limit).into_iter().try_for_each(|revision| self.delete(revision))
+    }
+
+    /// Deletes a record.
+    pub(crate) fn delete(&self, revision: u32) -> Result<(), Error> {
+        let deleted = self.ctx.kube().delete_ref(&self.reference(revision), &DeleteOptions::default());
+        deleted.map(drop).map_err(|error| self.explain("failed to delete release", error))
+    }
+
+    /// Changes our notes about a revision and nothing else.
+    pub(crate) fn mark(&self, entry: &Entry, marks: &Marks) -> Result<(), Error> {
+        let annotations: Value = marks
+            .annotations()
+            .map(|(key, value)| (key.to_owned(), json!(value)))
+            .collect::<serde_json::Map<_, _>>()
+            .into();
+        let patch = Patch::merge(&json!({"metadata": {
+            "resourceVersion": entry.resource_version,
+            "annotations": annotations,
+        }}))
+        .map_err(Error::from)?;
+        let patched = self.ctx.kube().patch_ref::<Value>(&self.reference(entry.revision), &patch);
+        patched.map(drop).map_err(|error| self.explain("failed to mark release", error))
+    }
+
+    fn reference(&self, revision: u32) -> ObjectRef {
+        ObjectRef::new(secret_kind(), self.namespace, secret_name(self.release, revision))
+    }
+
+    fn explain(&self, doing: &str, error: KubeError) -> Error {
+        if matches!(error, KubeError::Conflict(_) | KubeError::AlreadyExists(_)) {
+            let message = format!("{doing} {}: somebody else wrote at the same time: {error}", self.release);
+            return Error::retry_after(AFTER_CONFLICT, "Conflict", message);
+        }
+        Error::from(error).context(format_args!("{doing} {}", self.release))
+    }
+}
