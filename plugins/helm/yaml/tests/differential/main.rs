@@ -12,6 +12,7 @@
 )]
 
 mod compare;
+mod corpus;
 mod documents;
 mod json;
 mod oracle;

@@ -69,7 +69,7 @@ func ask(q question) (a answer) {
 	}
 	out, value, err := answerTo(q.Op, q.In)
 	// go-yaml's order of keys can contradict itself (1_0 < 077 < 0o7 < 1_0). Then it depends on Go's maps as well.
-	for i := 0; i < 10 && strings.HasPrefix(q.Op, "to-yaml"); i++ {
+	for i := 0; i < 10 && len(q.In) < 4096 && strings.HasPrefix(q.Op, "to-yaml"); i++ {
 		if again, _, _ := answerTo(q.Op, q.In); !bytes.Equal(again, out) {
 			return answer{Err: "panic: the result depends on the order of Go's maps"}
 		}
