@@ -136,7 +136,7 @@ pub(crate) fn call(builtin: Builtin, args: &[Value], forms: &[Form]) -> Result<O
             Value::from(collection::len(value, form)?)
         }
         (Builtin::Index, _) => return collection::index(args),
-        (Builtin::Slice, _) => collection::slice(args)?,
+        (Builtin::Slice, _) => collection::slice(args, forms)?,
         (Builtin::Print, _) => fmt::sprint(args)?.into(),
         (Builtin::Println, _) => fmt::sprintln(args)?.into(),
         (Builtin::Printf, [Value::String(format), args @ ..]) => fmt::sprintf(format, args)?.into(),

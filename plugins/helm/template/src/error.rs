@@ -196,8 +196,8 @@ impl ExecError {
     }
 
     /// What a call that no template made has failed with.
-    pub(crate) fn into_call_error(self: Box<Self>) -> CallError {
-        match *self {
+    pub(crate) fn into_call_error(self) -> CallError {
+        match self {
             Self { cause: ExecCause::Call { function, error }, .. } if function.is_empty() => *error,
             other => CallError::Exec(Box::new(other)),
         }

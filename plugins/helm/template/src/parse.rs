@@ -8,19 +8,21 @@ mod block;
 mod emit;
 mod expression;
 mod lex;
+mod lookahead;
 mod node;
 mod number;
-mod tokens;
+mod token;
 
 use std::collections::HashMap;
 use std::rc::Rc;
 
 use self::block::Block;
 use self::emit::{Draft, Emitter};
-use self::lex::{Lexer, TokenKind};
+use self::lex::Lexer;
+use self::lookahead::Lookahead;
 pub(crate) use self::node::{NO_NODE, NodeId, NodeKind, Nodes};
 pub(crate) use self::number::Number;
-use self::tokens::Lookahead;
+use self::token::TokenKind;
 use crate::code::{Op, Template, Unit};
 use crate::error::ParseError;
 use crate::fmt::quote;

@@ -227,7 +227,7 @@ pub fn unquote(literal: &[u8]) -> Result<Vec<u8>, SyntaxError> {
                 }
                 match char::from_u32(code) {
                     Some(rune) if multibyte => {
-                        out.extend_from_slice(rune.encode_utf8(&mut [0; 4]).as_bytes())
+                        out.extend_from_slice(rune.encode_utf8(&mut [0; 4]).as_bytes());
                     }
                     _ => out.push(u8::try_from(code).map_err(|_| SyntaxError)?),
                 }

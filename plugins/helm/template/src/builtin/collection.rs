@@ -81,8 +81,8 @@ fn element(item: &Value, index: &Value) -> Result<Operand, CallError> {
     }
 }
 
-/// `slice x 1 2`: `x[1:2]`.
-pub(super) fn slice(args: &[Value]) -> Result<Value, CallError> {
+/// `slice x 1 2`: `x[1:2]`. Unlike `index`, Go does not look for the indexes inside of interfaces.
+pub(super) fn slice(args: &[Value], forms: &[Form]) -> Result<Value, CallError> {
     let Some((item, indexes)) = args.split_first() else { return Ok(Value::Nil) };
     let inner = plain(item);
     if matches!(item, Value::Nil) {
@@ -102,7 +102,11 @@ pub(super) fn slice(args: &[Value]) -> Result<Value, CallError> {
         _ => return fail(format!("can't slice item of type {}", target_name(item))),
     };
     let mut bounds = [0, length, capacity];
-    for (bound, index) in bounds.iter_mut().zip(indexes) {
+    let forms = forms.iter().skip(1);
+    for ((bound, index), form) in bounds.iter_mut().zip(indexes).zip(forms) {
+        if *form == Form::Interface {
+            return fail("cannot index slice/array with type interface {}");
+        }
         *bound = position(index, capacity)?;
     }
     let [start, end, limit] = bounds;

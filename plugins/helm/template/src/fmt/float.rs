@@ -13,11 +13,20 @@ struct Digits {
 }
 
 impl Digits {
-    /// The fewest digits that read back as the same number.
+    /// The fewest digits that read back as the same number. Where two such numbers are equally
+    /// near, Go takes the one with the even last digit and Rust the larger.
     fn shortest(value: f64, bits: u32) -> Self {
         #[expect(clippy::cast_possible_truncation, reason = "a float32 is formatted as one")]
-        let text = if bits == 32 { format!("{:e}", value as f32) } else { format!("{value:e}") };
-        Self::from_scientific(&text)
+        let narrow = value as f32;
+        let text = if bits == 32 { format!("{narrow:e}") } else { format!("{value:e}") };
+        let digits = Self::from_scientific(&text);
+        // With fewer digits the next number is too far away to be read back as the same.
+        if digits.len() < if bits == 32 { 6 } else { 15 } {
+            return digits;
+        }
+        let text = format!("{value:.0$e}", digits.digits.len() - 1);
+        let same = if bits == 32 { text.parse() == Ok(narrow) } else { text.parse() == Ok(value) };
+        if same { Self::from_scientific(&text) } else { digits }
     }
 
     /// The exact number rounded (half to even) to `count` significant digits.
@@ -241,6 +250,8 @@ mod tests {
             (123.456, 'e', Some(2), 64, "1.23e+02"),
             (123.456, 'E', Some(0), 64, "1E+02"),
             (0.1, 'g', None, 32, "0.1"),
+            (190_854.625, 'g', None, 32, "190854.62"),
+            (70_368_744_177_664.0 + 0.125, 'f', None, 64, "70368744177664.12"),
             (16_777_216.0, 'g', None, 32, "1.6777216e+07"),
             (1.0, 'b', None, 64, "4503599627370496p-52"),
             (1.0, 'x', None, 64, "0x1p+00"),

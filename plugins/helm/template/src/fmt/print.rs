@@ -64,7 +64,7 @@ impl<'a> Printer<'a> {
             Value::Nil => self.write("<nil>"),
             Value::Object(object) => self.object(value, object, verb, depth),
             Value::List(_) | Value::Map(_) | Value::Func(_) if verb == 'w' => {
-                self.bad_verb(verb, Some(value))
+                self.bad_verb(verb, Some(value));
             }
             Value::Func(_) => self.pointer(value, verb),
             _ => self.plain(value, value, verb, depth),
@@ -133,7 +133,15 @@ impl<'a> Printer<'a> {
                 self.write(type_name);
                 self.sequence(bytes, ("{", ", ", "}"), |p, byte| p.hex_number((*byte).into(), true));
             }
-            _ => self.sequence(bytes, ("[", " ", "]"), |p, byte| p.value(&Value::from(*byte), verb, 1)),
+            _ => {
+                let brackets = if self.spec.sharp_v {
+                    self.write("[]uint8");
+                    ("{", ", ", "}")
+                } else {
+                    ("[", " ", "]")
+                };
+                self.sequence(bytes, brackets, |p, byte| p.value(&Value::from(*byte), verb, 1));
+            }
         }
     }
 
@@ -195,7 +203,7 @@ impl<'a> Printer<'a> {
                 if index > 0 {
                     self.write(between);
                 }
-                self.string(&Value::Nil, key.as_bytes(), verb);
+                self.value(&Value::String(key.clone()), verb, depth + 1);
                 self.write(":");
                 self.value(value, verb, depth + 1);
             }
@@ -207,13 +215,9 @@ impl<'a> Printer<'a> {
         if verb == 'w' {
             return self.bad_verb(verb, Some(value));
         }
-        if !self.erroring && !self.spec.sharp_v && matches!(verb, 'v' | 's' | 'x' | 'X' | 'q') {
-            if object.is_nil() {
-                return self.spec.pad(self.out, b"<nil>");
-            }
-            if let Some(text) = object.text() {
-                return self.string(value, text.as_bytes(), verb);
-            }
+        let by_method = !self.erroring && !self.spec.sharp_v && matches!(verb, 'v' | 's' | 'x' | 'X' | 'q');
+        if let Some(text) = object.text().filter(|_| by_method) {
+            return self.string(value, text.as_bytes(), verb);
         }
         if let Some(plain) = object.underlying() {
             return self.plain(value, &plain, verb, depth);

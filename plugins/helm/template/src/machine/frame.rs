@@ -193,7 +193,7 @@ impl Machine<'_> {
         match result {
             Ok(()) => Ok(self.pop().value),
             // What the outermost call failed with is what the caller wants to know.
-            Err(CallError::Exec(error)) => Err(error.into_call_error()),
+            Err(CallError::Exec(error)) => Err((*error).into_call_error()),
             Err(error) => Err(error),
         }
     }

@@ -1,8 +1,8 @@
 //! Statements: text, actions and the blocks that control them.
 
 use super::emit::Draft;
-use super::lex::{Token, TokenKind};
 use super::node::NodeKind;
+use super::token::{Token, TokenKind};
 use super::{Origin, Parser, Result};
 use crate::code::Op;
 

@@ -1,8 +1,8 @@
 //! Expressions: pipelines, commands, operands.
 
-use super::lex::TokenKind;
 use super::node::{NodeId, NodeKind};
 use super::number::Number;
+use super::token::TokenKind;
 use super::{Parser, Result};
 use crate::builtin::Builtin;
 use crate::fmt::quote;

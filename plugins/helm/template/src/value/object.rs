@@ -42,7 +42,7 @@ pub trait Object: Any + fmt::Debug {
     }
 
     /// What Go's `Error` or `String` method returns, where the type has one. `fmt` prints that for
-    /// `%v %s %q %x %X`.
+    /// `%v %s %q %x %X`. A nil pointer of such a type gives `<nil>`.
     fn text(&self) -> Option<Str> {
         None
     }

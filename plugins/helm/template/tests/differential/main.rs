@@ -1,83 +1,33 @@
 //! Compares with Go's own text/template, output and error texts, on the cases of `../cases` and on
 //! generated ones. Skipped aloud when there is no `go`.
 
+#[cfg(test)]
+mod cases;
+#[cfg(test)]
+mod formats;
+#[cfg(test)]
 mod functions;
+#[cfg(test)]
+mod generate;
+#[cfg(test)]
 mod oracle;
+#[cfg(test)]
+mod random;
+#[cfg(test)]
 mod types;
 
-use std::fs;
-use std::path::Path;
-
-use serde_json::Value as Json;
-
+use crate::cases::{cases, data, read};
 use crate::oracle::{Case, Oracle, compare};
 
-fn read(file: &str) -> String {
-    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases").join(file)).unwrap()
-}
-
-fn data() -> Json {
-    serde_json::from_str(&read("data.json")).unwrap()
-}
-
-/// The cases of a file: one on each line, or several lines between two lines of `----`.
-fn cases(file: &str) -> Vec<Case> {
-    let (content, data) = (read(file), data());
-    let mut cases = Vec::new();
-    for (index, part) in content.split("----\n").enumerate() {
-        if index % 2 == 1 {
-            cases.push(case(part.strip_suffix('\n').unwrap_or(part), &data));
-        } else {
-            for line in part.lines().filter(|line| !line.is_empty() && !line.starts_with("#")) {
-                cases.push(case(line, &data));
-                cases.extend(actions(line).map(|action| case(&action, &data)));
-            }
-        }
-    }
-    cases
-}
-
-/// Each action of a line for itself, where the line is nothing but independent actions: an error
-/// in one of them would hide the others.
-fn actions(line: &str) -> impl Iterator<Item = String> {
-    let blocks = ["define", "if ", "with ", "range ", "template", "block", "end ", ":=", "§"];
-    let option = ["!zero ", "!error "].into_iter().find(|option| line.starts_with(option)).unwrap_or("");
-    let parts: Vec<&str> = line.split("{{").skip(1).collect();
-    let independent = parts.len() > 1 && !blocks.iter().any(|block| line.contains(block));
-    parts
-        .into_iter()
-        .filter_map(|part| part.split_once("}}"))
-        .map(move |(action, _)| format!("{option}{{{{{action}}}}}"))
-        .collect::<Vec<_>>()
-        .into_iter()
-        .filter(move |_| independent)
-}
-
-/// A case may begin with `!zero` or `!error` for the option, and `§name§` begins a further text.
-fn case(text: &str, data: &Json) -> Case {
-    let (missing_key, text) = match text.split_at_checked(text.find(' ').unwrap_or(0)) {
-        Some(("!zero", rest)) => ("zero", &rest[1..]),
-        Some(("!error", rest)) => ("error", &rest[1..]),
-        _ => ("default", text),
-    };
-    let mut texts = Vec::new();
-    let mut parts = text.split('§');
-    let first = parts.next().unwrap_or_default();
-    if !first.is_empty() || !text.contains('§') {
-        texts.push(("t".to_owned(), first.as_bytes().to_vec()));
-    }
-    while let (Some(name), Some(text)) = (parts.next(), parts.next()) {
-        texts.push((name.to_owned(), text.as_bytes().to_vec()));
-    }
-    Case { texts, data: data.clone(), missing_key }
-}
-
 fn check(file: &str) {
+    check_all(&cases(file));
+}
+
+fn check_all(cases: &[Case]) {
     let Some(oracle) = Oracle::build() else { return };
-    let cases = cases(file);
-    assert!(cases.len() > 20, "only {} cases in {file}", cases.len());
-    let differences = compare(&oracle, &cases);
-    assert_eq!(differences, 0, "differences in {} cases of {file}", cases.len());
+    assert!(cases.len() > 20, "only {} cases", cases.len());
+    let differences = compare(&oracle, cases);
+    assert_eq!(differences, 0, "differences in {} cases", cases.len());
 }
 
 #[test]
@@ -93,4 +43,33 @@ fn executing_writes_what_go_writes() {
 #[test]
 fn failing_says_what_go_says() {
     check("errors.txt");
+}
+
+#[test]
+fn every_directive_prints_every_value_as_fmt_does() {
+    check_all(&formats::directives(&data()));
+}
+
+#[test]
+fn malformed_formats_print_what_fmt_prints() {
+    check_all(&formats::formats(&read("formats.txt"), &read("arguments.txt"), &data()));
+}
+
+#[test]
+fn floats_have_the_digits_of_strconv() {
+    check_all(&formats::floats());
+}
+
+/// Templates made up from a grammar, a new lot for each seed. `FUZZ_SEEDS=100..200` runs those.
+#[test]
+fn made_up_templates_do_what_go_does() {
+    let seeds = std::env::var("FUZZ_SEEDS").unwrap_or_else(|_| "1..3".to_owned());
+    let (from, to) = seeds.split_once("..").expect("FUZZ_SEEDS=FROM..TO");
+    let data = data();
+    let cases: Vec<Case> = (from.parse().unwrap()..to.parse().unwrap())
+        .flat_map(|seed| generate::templates(seed, 1000, &data))
+        .collect();
+    for lot in cases.chunks(20_000) {
+        check_all(lot);
+    }
 }

@@ -109,11 +109,12 @@ pub(crate) fn compare(oracle: &Oracle, cases: &[Case]) -> usize {
         let ours = our_answer(case);
         if !same(&ours, &theirs) {
             differences += 1;
-            if differences <= 40 {
+            if differences <= 12 {
                 let texts = case
                     .texts
                     .iter()
                     .map(|(name, text)| format!("{name}: {}", String::from_utf8_lossy(text)));
+                let (ours, theirs) = differing_lines(&ours, &theirs);
                 eprintln!(
                     "\n{}\n  (missingkey={})\n  Go:  {}\n  we:  {}",
                     texts.collect::<Vec<_>>().join("\n"),
@@ -125,6 +126,22 @@ pub(crate) fn compare(oracle: &Oracle, cases: &[Case]) -> usize {
         }
     }
     differences
+}
+
+/// Of long texts only the first line that differs.
+fn differing_lines(
+    ours: &Result<Vec<u8>, String>,
+    theirs: &Result<Vec<u8>, String>,
+) -> (Result<Vec<u8>, String>, Result<Vec<u8>, String>) {
+    if let (Ok(a), Ok(b)) = (ours, theirs)
+        && a.len() + b.len() > 400
+    {
+        let mut lines = a.split(|&byte| byte == b'\n').zip(b.split(|&byte| byte == b'\n'));
+        if let Some((a, b)) = lines.find(|(a, b)| mask(a) != mask(b)) {
+            return (Ok(a.to_vec()), Ok(b.to_vec()));
+        }
+    }
+    (ours.clone(), theirs.clone())
 }
 
 /// Addresses differ from run to run, and what we refuse on purpose is refused in other words.

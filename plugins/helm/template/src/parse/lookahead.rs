@@ -1,6 +1,6 @@
 //! The parser's view of the tokens: three tokens of look-ahead, and errors.
 
-use super::lex::{Token, TokenKind};
+use super::token::{Token, TokenKind};
 use super::{Parser, Result};
 use crate::error::ParseError;
 use crate::strconv::unquote;
