@@ -12,7 +12,11 @@ use crate::{
     chart::Chart,
     values::{GLOBAL_KEY, Nulls, deep_copy, deep_copy_map, is_table},
 };
-use helm_template::{Map, Value, fmt};
+use helm_template::{
+    MAX_DEPTH, Map, Str, TooDeep, Value,
+    fmt::{sprintf, text},
+};
+use std::fmt;
 use thiserror::Error;
 
 /// Remarks that Helm writes to its log and goes on.
@@ -30,6 +34,9 @@ pub enum CoalesceError {
         /// The value as `fmt` prints it for `%t`.
         value: String,
     },
+    /// Values nested so deep that they may contain themselves. Helm has no such check: its stack overflows.
+    #[error(transparent)]
+    TooDeep(#[from] TooDeep),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,20 +62,57 @@ pub fn merge_values(chart: &Chart, values: &Map, warnings: &mut Warnings) -> Res
 }
 
 /// Merges `source` into `target`, which wins; a null in `target` removes the key (`CoalesceTables`).
-pub fn coalesce_tables(target: &Map, source: &Map, warnings: &mut Warnings) {
-    Coalescer { warnings }.tables(target, source, "", Mode::Coalesce);
+///
+/// # Errors
+/// [`CoalesceError::TooDeep`].
+pub fn coalesce_tables(target: &Map, source: &Map, warnings: &mut Warnings) -> Result<(), CoalesceError> {
+    Coalescer { warnings }.tables(target, source, &Place::top(), Mode::Coalesce)
 }
 
 /// Merges `source` into `target`, which wins; nulls are kept (`MergeTables`). Tables that only `source` has
 /// are shared afterwards.
-pub fn merge_tables(target: &Map, source: &Map, warnings: &mut Warnings) {
-    Coalescer { warnings }.tables(target, source, "", Mode::Merge);
+///
+/// # Errors
+/// [`CoalesceError::TooDeep`].
+pub fn merge_tables(target: &Map, source: &Map, warnings: &mut Warnings) -> Result<(), CoalesceError> {
+    Coalescer { warnings }.tables(target, source, &Place::top(), Mode::Merge)
 }
 
 fn run(chart: &Chart, values: &Map, mode: Mode, warnings: &mut Warnings) -> Result<Map, CoalesceError> {
-    let target = deep_copy_map(values, Nulls::Keep);
-    Coalescer { warnings }.chart(chart, &target, "", mode)?;
+    let target = deep_copy_map(values, Nulls::Keep)?;
+    Coalescer { warnings }.chart(chart, &target, None, mode)?;
     Ok(target)
+}
+
+/// Where in the tree of charts and values something stands. Written out for warnings only.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    parent: Option<&'a Place<'a>>,
+    name: &'a [u8],
+    depth: usize,
+}
+
+impl<'a> Place<'a> {
+    fn new(parent: Option<&'a Place<'a>>, name: &'a [u8]) -> Self {
+        Self { parent, name, depth: parent.map_or(0, |parent| parent.depth + 1) }
+    }
+
+    fn top() -> Self {
+        Self::new(None, b"")
+    }
+
+    fn child(&'a self, key: &'a Str) -> Result<Place<'a>, TooDeep> {
+        if self.depth > MAX_DEPTH { Err(TooDeep) } else { Ok(Self::new(Some(self), key.as_bytes())) }
+    }
+}
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(parent) = self.parent.filter(|parent| !parent.name.is_empty()) {
+            write!(f, "{parent}.")?;
+        }
+        f.write_str(&String::from_utf8_lossy(self.name))
+    }
 }
 
 struct Coalescer<'a> {
@@ -76,9 +120,15 @@ struct Coalescer<'a> {
 }
 
 impl Coalescer<'_> {
-    fn chart(&mut self, chart: &Chart, target: &Map, prefix: &str, mode: Mode) -> Result<(), CoalesceError> {
-        let path = dotted(prefix, chart.name());
-        self.defaults(chart, target, &path, mode);
+    fn chart(
+        &mut self,
+        chart: &Chart,
+        target: &Map,
+        parent: Option<&Place<'_>>,
+        mode: Mode,
+    ) -> Result<(), CoalesceError> {
+        let place = Place::new(parent, chart.name().as_bytes());
+        self.defaults(chart, target, &place, mode)?;
         for dependency in &chart.dependencies {
             let name = dependency.name();
             let table = match target.get(name) {
@@ -95,23 +145,29 @@ impl Coalescer<'_> {
                     });
                 }
             };
-            self.globals(&table, target, &path);
-            self.chart(dependency, &table, &path, mode)?;
+            self.globals(&table, target, &place)?;
+            self.chart(dependency, &table, Some(&place), mode)?;
         }
         Ok(())
     }
 
     /// The chart's own defaults below `target`. They are copied as far as they are taken, never changed.
-    fn defaults(&mut self, chart: &Chart, target: &Map, path: &str, mode: Mode) {
-        let Some(defaults) = chart.values.as_ref().and_then(Map::borrow) else { return };
+    fn defaults(
+        &mut self,
+        chart: &Chart,
+        target: &Map,
+        place: &Place<'_>,
+        mode: Mode,
+    ) -> Result<(), CoalesceError> {
+        let Some(defaults) = chart.values.as_ref().and_then(Map::borrow) else { return Ok(()) };
         for (key, default) in defaults.iter() {
             match target.get(key) {
                 None if mode == Mode::Merge => {
-                    target.insert(key.clone(), deep_copy(default, Nulls::Keep));
+                    target.insert(key.clone(), deep_copy(default, Nulls::Keep)?);
                 }
                 None if matches!(default, Value::Nil) => {}
                 None => {
-                    target.insert(key.clone(), deep_copy(default, Nulls::Drop));
+                    target.insert(key.clone(), deep_copy(default, Nulls::Drop)?);
                 }
                 Some(Value::Nil) if mode == Mode::Coalesce => {
                     target.remove(key);
@@ -120,28 +176,35 @@ impl Coalescer<'_> {
                     Value::Map(default) => {
                         let is_dependency = chart.dependencies.iter().any(|dep| *key == *dep.name());
                         let mode = if is_dependency { Mode::Merge } else { mode };
-                        self.default_table(&table, default, &dotted(path, &key.to_str_lossy()), mode);
+                        self.default_table(&table, default, &place.child(key)?, mode)?;
                     }
                     Value::Nil => {}
-                    _ => self.warn(format!("warning: skipped value for {path}.{key}: Not a table.")),
+                    _ => self.warn(format!("warning: skipped value for {place}.{key}: Not a table.")),
                 },
                 Some(_) => {}
             }
         }
+        Ok(())
     }
 
     /// [`Self::tables`] with a source that stays untouched: what is taken is copied, and when coalescing its
     /// nulls do not count.
-    fn default_table(&mut self, target: &Map, source: &Map, path: &str, mode: Mode) {
+    fn default_table(
+        &mut self,
+        target: &Map,
+        source: &Map,
+        place: &Place<'_>,
+        mode: Mode,
+    ) -> Result<(), CoalesceError> {
         let nulls = if mode == Mode::Merge { Nulls::Keep } else { Nulls::Drop };
-        let Some(entries) = source.borrow() else { return };
+        let Some(entries) = source.borrow() else { return Ok(()) };
         for (key, value) in entries.iter() {
             if mode == Mode::Coalesce && matches!(value, Value::Nil) {
                 continue;
             }
             match (target.get(key), value) {
                 (None, value) => {
-                    target.insert(key.clone(), deep_copy(value, nulls));
+                    target.insert(key.clone(), deep_copy(value, nulls)?);
                 }
                 (Some(Value::Nil), _) => {
                     if mode == Mode::Coalesce {
@@ -149,17 +212,22 @@ impl Coalescer<'_> {
                     }
                 }
                 (Some(Value::Map(target)), Value::Map(source)) => {
-                    self.default_table(&target, source, &dotted(path, &key.to_str_lossy()), mode);
+                    self.default_table(&target, source, &place.child(key)?, mode)?;
                 }
-                (Some(existing), value) => {
-                    self.conflict(&existing, value, &dotted(path, &key.to_str_lossy()))
-                }
+                (Some(existing), value) => self.conflict(&existing, value, &place.child(key)?),
             }
         }
+        Ok(())
     }
 
     /// `coalesceTablesFullKey`: as there, nulls of the target are also written to the source.
-    fn tables(&mut self, target: &Map, source: &Map, path: &str, mode: Mode) {
+    fn tables(
+        &mut self,
+        target: &Map,
+        source: &Map,
+        place: &Place<'_>,
+        mode: Mode,
+    ) -> Result<(), CoalesceError> {
         for (key, value) in source.snapshot() {
             match (target.get(&key), value) {
                 (None, value) => {
@@ -172,11 +240,9 @@ impl Coalescer<'_> {
                     source.insert(key, Value::Nil);
                 }
                 (Some(Value::Map(target)), Value::Map(source)) => {
-                    self.tables(&target, &source, &dotted(path, &key.to_str_lossy()), mode);
+                    self.tables(&target, &source, &place.child(&key)?, mode)?;
                 }
-                (Some(existing), value) => {
-                    self.conflict(&existing, &value, &dotted(path, &key.to_str_lossy()))
-                }
+                (Some(existing), value) => self.conflict(&existing, &value, &place.child(&key)?),
             }
         }
         for (key, value) in target.snapshot() {
@@ -184,31 +250,29 @@ impl Coalescer<'_> {
                 source.insert(key, Value::Nil);
             }
         }
+        Ok(())
     }
 
-    fn conflict(&mut self, existing: &Value, value: &Value, path: &str) {
+    fn conflict(&mut self, existing: &Value, value: &Value, place: &Place<'_>) {
+        let printed = printed(value);
         if is_table(value) {
-            self.warn(format!(
-                "warning: cannot overwrite table with non table for {path} ({})",
-                printed(value)
-            ));
+            self.warn(format!("warning: cannot overwrite table with non table for {place} ({printed})"));
         } else if is_table(existing) && !matches!(value, Value::Nil) {
             self.warn(format!(
-                "warning: destination for {path} is a table. Ignoring non-table value ({})",
-                printed(value)
+                "warning: destination for {place} is a table. Ignoring non-table value ({printed})"
             ));
         }
     }
 
     /// Globals of the parent's `source` into those of the dependency's `target`: here the parent wins
     /// (`coalesceGlobals`).
-    fn globals(&mut self, target: &Map, source: &Map, prefix: &str) {
+    fn globals(&mut self, target: &Map, source: &Map, place: &Place<'_>) -> Result<(), CoalesceError> {
         let into = match target.get(GLOBAL_KEY) {
             None => Map::new(),
             Some(Value::Map(table)) => table,
             Some(_) => {
                 self.warn("warning: skipping globals because destination global is not a table.".to_owned());
-                return;
+                return Ok(());
             }
         };
         let from = match source.get(GLOBAL_KEY) {
@@ -216,7 +280,7 @@ impl Coalescer<'_> {
             Some(Value::Map(table)) => table,
             Some(_) => {
                 self.warn("warning: skipping globals because source global is not a table.".to_owned());
-                return;
+                return Ok(());
             }
         };
         for (key, value) in from.snapshot() {
@@ -226,7 +290,7 @@ impl Coalescer<'_> {
                 }
                 (Value::Map(value), Some(Value::Map(own))) => {
                     let merged = shallow_copy(&value);
-                    self.tables(&merged, &own, &dotted(prefix, &key.to_str_lossy()), Mode::Merge);
+                    self.tables(&merged, &own, &place.child(&key)?, Mode::Merge)?;
                     into.insert(key, Value::Map(merged));
                 }
                 (Value::Map(_), Some(_)) => {
@@ -239,6 +303,7 @@ impl Coalescer<'_> {
             }
         }
         target.insert(GLOBAL_KEY, Value::Map(into));
+        Ok(())
     }
 
     fn warn(&mut self, text: String) {
@@ -252,15 +317,11 @@ fn shallow_copy(map: &Map) -> Map {
 
 /// A value as Go prints it with `%t`, which fits truth values only.
 fn wrong_bool(value: &Value) -> String {
-    fmt::sprintf("%t", std::slice::from_ref(value)).map(|text| text.to_string()).unwrap_or_default()
+    sprintf("%t", std::slice::from_ref(value)).map(|text| text.to_string()).unwrap_or_default()
 }
 
 fn printed(value: &Value) -> String {
-    fmt::text(value).map(|text| text.to_string()).unwrap_or_default()
-}
-
-fn dotted(prefix: &str, key: &str) -> String {
-    if prefix.is_empty() { key.to_owned() } else { format!("{prefix}.{key}") }
+    text(value).map(|text| text.to_string()).unwrap_or_default()
 }
 
 #[cfg(test)]

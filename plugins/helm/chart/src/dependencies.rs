@@ -5,7 +5,7 @@
 //! conditions. Then, from the bottom up, `import-values` are taken over into the parents' defaults.
 
 use crate::{
-    chart::Chart,
+    chart::{Chart, dependency_path},
     coalesce::{CoalesceError, Warnings, coalesce_values, merge_tables, merge_values},
     metadata::Dependency,
     values::{Nulls, deep_copy_map, path_value, table},
@@ -23,10 +23,49 @@ pub fn process_dependencies(
     values: &Map,
     warnings: &mut Warnings,
 ) -> Result<Chart, CoalesceError> {
-    let mut chart = chart.clone();
-    enable(&mut chart, values, "", warnings)?;
-    import_values(&mut chart, warnings)?;
-    Ok(chart)
+    Processing::enable(chart, values, warnings)?.import_values(warnings)
+}
+
+/// A chart between the two steps: the second does not depend on values from outside, so its result can be
+/// kept for all values that enable the same dependencies.
+#[derive(Debug)]
+pub(crate) struct Processing(Chart);
+
+/// Which charts a tree consists of. Equal for the same chart with the same dependencies enabled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Shape(Vec<(String, *const ())>);
+
+impl Processing {
+    /// Applies aliases, tags and conditions.
+    pub(crate) fn enable(
+        chart: &Chart,
+        values: &Map,
+        warnings: &mut Warnings,
+    ) -> Result<Self, CoalesceError> {
+        let mut chart = chart.clone();
+        enable(&mut chart, values, "", warnings)?;
+        Ok(Self(chart))
+    }
+
+    /// What tells this tree from the others of its chart: paths, and which files they came from.
+    pub(crate) fn shape(&self) -> Shape {
+        fn collect(chart: &Chart, path: String, shape: &mut Vec<(String, *const ())>) {
+            for dependency in &chart.dependencies {
+                collect(dependency, dependency_path(&path, dependency), shape);
+            }
+            shape.push((path, Rc::as_ptr(&chart.raw).cast()));
+        }
+        let mut shape = Vec::new();
+        collect(&self.0, self.0.name().to_owned(), &mut shape);
+        Shape(shape)
+    }
+
+    /// Takes imported values over.
+    pub(crate) fn import_values(self, warnings: &mut Warnings) -> Result<Chart, CoalesceError> {
+        let Self(mut chart) = self;
+        import_values(&mut chart, warnings)?;
+        Ok(chart)
+    }
 }
 
 /// Names of the dependencies that `Chart.yaml` asks for and `charts/` does not have (`CheckDependencies`).
@@ -147,7 +186,11 @@ fn import_values(chart: &mut Chart, warnings: &mut Warnings) -> Result<(), Coale
             let Some((child, parent)) = import_paths(import) else { continue };
             normalized.push(import_pair(&child, &parent));
             match table(&values, &format!("{}.{child}", dependency.name)) {
-                Some(found) => merge_tables(&imported, &nested(&parent, found), warnings),
+                Some(found) => {
+                    // An empty table is not shared, as in Helm.
+                    let found = if found.is_empty() { Map::new() } else { found };
+                    merge_tables(&imported, &nested(&parent, found), warnings)?;
+                }
                 None => warnings.push(format!(
                     "ImportValues missing table from chart {}: {} is not a table",
                     dependency.name,
@@ -159,8 +202,8 @@ fn import_values(chart: &mut Chart, warnings: &mut Warnings) -> Result<(), Coale
     }
     set_dependencies(chart, dependencies);
     // The chart's own values win over imported ones. The copy keeps the two from sharing tables.
-    let values = deep_copy_map(&values, Nulls::Keep);
-    merge_tables(&values, &imported, warnings);
+    let values = deep_copy_map(&values, Nulls::Keep)?;
+    merge_tables(&values, &imported, warnings)?;
     chart.values = Some(values);
     Ok(())
 }

@@ -11,7 +11,11 @@ static FILES: Type = Type::Named(&NamedType {
     methods: &[
         Method { name: "Get", signature: Signature::new(&[Type::String], Type::String), body: get },
         Method { name: "GetBytes", signature: Signature::new(&[Type::String], Type::BYTES), body: get_bytes },
-        Method { name: "Glob", signature: Signature::new(&[Type::String], Type::Map(&Type::BYTES)), body: glob },
+        Method {
+            name: "Glob",
+            signature: Signature::new(&[Type::String], Type::Map(&Type::BYTES)),
+            body: glob,
+        },
         Method { name: "AsConfig", signature: Signature::new(&[], Type::String), body: as_config },
         Method { name: "AsSecrets", signature: Signature::new(&[], Type::String), body: as_secrets },
         Method { name: "Lines", signature: Signature::new(&[Type::String], Type::STRINGS), body: lines },
@@ -48,7 +52,7 @@ fn glob(_: &mut Context, receiver: &Value, arguments: &[Value]) -> Result<Value,
 }
 
 fn as_config(_: &mut Context, receiver: &Value, _: &[Value]) -> Result<Value, CallError> {
-    Ok(by_base_name(receiver, |bytes| Str::from_bytes(bytes)))
+    Ok(by_base_name(receiver, Str::from_bytes))
 }
 
 fn as_secrets(_: &mut Context, receiver: &Value, _: &[Value]) -> Result<Value, CallError> {
@@ -62,7 +66,8 @@ fn by_base_name(receiver: &Value, encode: impl Fn(&[u8]) -> Str) -> Value {
     for (name, data) in files.snapshot() {
         texts.insert(go_path::base(&name.to_str_lossy()), encode(data.as_bytes().unwrap_or_default()));
     }
-    todo!()
+    let yaml = helm_yaml::to_yaml(&Value::Map(texts)).unwrap_or_default();
+    Value::String(Str::from_bytes(yaml.strip_suffix(b"\n").unwrap_or(&yaml)))
 }
 
 fn lines(_: &mut Context, receiver: &Value, arguments: &[Value]) -> Result<Value, CallError> {

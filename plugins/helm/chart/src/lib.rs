@@ -6,7 +6,10 @@ pub mod chart;
 pub mod coalesce;
 mod decode;
 pub mod dependencies;
+mod digest;
+pub mod engine;
 mod file;
+mod files_value;
 mod glob;
 mod go_path;
 pub mod hook;
@@ -17,10 +20,23 @@ pub mod manifest;
 pub mod metadata;
 pub mod order;
 pub mod path_match;
+pub mod release;
 pub mod schema;
 pub mod strvals;
+pub mod template;
 #[cfg(test)]
 mod testing;
 pub mod values;
 mod version;
 pub mod yaml;
+
+pub use crate::{
+    capabilities::{Capabilities, KubeVersion},
+    chart::Chart,
+    digest::digest,
+    engine::{Lookup, ParsedChart, RenderError, RenderSettings, Rendered},
+    file::File,
+    loader::{LoadError, load_archive, load_directory},
+    release::Release,
+    template::{TemplateError, TemplateOptions, template},
+};

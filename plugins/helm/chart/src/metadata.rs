@@ -100,7 +100,7 @@ impl Metadata {
     /// [`DecodeError`] for a field of the wrong type.
     pub fn decode_over(&mut self, yaml: Value) -> Result<(), DecodeError> {
         let fields = document(yaml, "v2.Metadata")?;
-        let mut text = |name: &str, into: &mut String| {
+        let text = |name: &str, into: &mut String| {
             if fields.has(name) {
                 *into = fields.string(name)?;
             }

@@ -397,12 +397,10 @@ fn typed(text: String) -> Value {
         return Value::Nil;
     }
     // A leading zero keeps its string: it is more often a telephone number or a file mode than a number.
-    if text == "0" || !text.starts_with('0') {
-        if let Ok(number) = text.parse::<i64>() {
-            return number.into();
-        }
+    match text.parse::<i64>() {
+        Ok(number) if text == "0" || !text.starts_with('0') => number.into(),
+        _ => text.into(),
     }
-    text.into()
 }
 
 #[cfg(test)]

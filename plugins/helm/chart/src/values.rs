@@ -1,7 +1,7 @@
 //! Values of a chart: looking into them and merging them (Helm's `pkg/chart/common/values.go` and
 //! `pkg/chart/v2/loader`).
 
-use helm_template::{List, Map, NamedType, Type, Value};
+use helm_template::{List, MAX_DEPTH, Map, NamedType, TooDeep, Type, Value};
 
 /// Name of the values table that every chart of a tree sees.
 pub const GLOBAL_KEY: &str = "global";
@@ -64,35 +64,54 @@ pub(crate) enum Nulls {
 }
 
 /// A copy that shares no map with the original.
-pub(crate) fn deep_copy(value: &Value, nulls: Nulls) -> Value {
-    match value {
-        Value::Map(map) => Value::Map(deep_copy_map(map, nulls)),
-        Value::List(list) if list.iter().any(holds_values) => {
-            // `cleanNilValues` does not look into lists.
-            let items = list.iter().map(|item| deep_copy(item, Nulls::Keep)).collect();
-            Value::List(List::new(items).with_type(list_type(list)))
-        }
-        other => other.clone(),
-    }
+///
+/// # Errors
+/// [`TooDeep`] for values nested deeper than [`MAX_DEPTH`], so also for those that contain themselves: imported
+/// values can be made to.
+pub(crate) fn deep_copy(value: &Value, nulls: Nulls) -> Result<Value, TooDeep> {
+    copy_at(value, nulls, 0)
 }
 
 /// [`deep_copy`] of a map.
-pub(crate) fn deep_copy_map(map: &Map, nulls: Nulls) -> Map {
+///
+/// # Errors
+/// [`TooDeep`].
+pub(crate) fn deep_copy_map(map: &Map, nulls: Nulls) -> Result<Map, TooDeep> {
+    copy_map_at(map, nulls, 0)
+}
+
+fn copy_at(value: &Value, nulls: Nulls, depth: usize) -> Result<Value, TooDeep> {
+    Ok(match value {
+        Value::Map(map) => Value::Map(copy_map_at(map, nulls, depth)?),
+        Value::List(list) if list.iter().any(holds_values) => {
+            if depth > MAX_DEPTH {
+                return Err(TooDeep);
+            }
+            // Helm's `cleanNilValues` does not look into lists.
+            let items = list.iter().map(|item| copy_at(item, Nulls::Keep, depth + 1));
+            Value::List(List::new(items.collect::<Result<_, _>>()?))
+        }
+        other => other.clone(),
+    })
+}
+
+fn copy_map_at(map: &Map, nulls: Nulls, depth: usize) -> Result<Map, TooDeep> {
+    if depth > MAX_DEPTH {
+        return Err(TooDeep);
+    }
     let copy = Map::new();
     if let (Some(from), Some(mut to)) = (map.borrow(), copy.borrow_mut()) {
-        let entries = from.iter().filter(|(_, value)| nulls == Nulls::Keep || !matches!(value, Value::Nil));
-        to.extend(entries.map(|(key, value)| (key.clone(), deep_copy(value, nulls))));
+        for (key, value) in from.iter() {
+            if nulls == Nulls::Keep || !matches!(value, Value::Nil) {
+                to.insert(key.clone(), copy_at(value, nulls, depth + 1)?);
+            }
+        }
     }
-    copy
+    Ok(copy)
 }
 
 fn holds_values(value: &Value) -> bool {
     matches!(value, Value::Map(_) | Value::List(_))
-}
-
-/// Values files and `--set` make nothing but these two kinds of slices.
-fn list_type(list: &List) -> &'static Type {
-    if list.ty() == Type::STRINGS { &Type::STRINGS } else { &Type::SLICE }
 }
 
 #[cfg(test)]
@@ -142,7 +161,7 @@ mod tests {
     fn a_deep_copy_shares_no_map_even_inside_lists() {
         let inner = map(&[("k", 1.into())]);
         let original = map(&[("list", Value::List(List::new(vec![Value::Map(inner.clone())])))]);
-        let copy = deep_copy_map(&original, Nulls::Keep);
+        let copy = deep_copy_map(&original, Nulls::Keep).unwrap();
         inner.insert("k", 2);
         let Some(Value::List(list)) = copy.get("list") else { panic!("list expected") };
         assert_eq!(list.get(0).and_then(Value::as_map).and_then(|map| map.get("k")), Some(1.into()));
@@ -156,11 +175,19 @@ mod tests {
             ("map", Value::Map(map(&[("gone", Value::Nil), ("stays", 1.into())]))),
             ("list", Value::List(List::new(vec![Value::Nil, Value::Map(in_list)]))),
         ]);
-        let copy = deep_copy_map(&original, Nulls::Drop);
+        let copy = deep_copy_map(&original, Nulls::Drop).unwrap();
         assert!(!copy.contains_key("gone"));
         assert_eq!(table(&copy, "map").unwrap().len(), 1);
         let Some(Value::List(list)) = copy.get("list") else { panic!("list expected") };
         assert_eq!(list.len(), 2);
         assert!(list.get(1).and_then(Value::as_map).unwrap().contains_key("kept"));
+    }
+
+    #[test]
+    fn a_map_that_contains_itself_cannot_be_copied() {
+        let map = Map::new();
+        map.insert("self", List::new(vec![Value::Map(map.clone())]));
+        assert_eq!(deep_copy_map(&map, Nulls::Keep).unwrap_err(), TooDeep);
+        map.remove("self");
     }
 }

@@ -20,7 +20,7 @@ pub enum LoadValuesError {
 
 /// A document with numbers as go-yaml resolves them, for decoding into structs.
 pub(crate) fn typed(data: &[u8]) -> Result<Value, helm_yaml::Error> {
-    Ok(crate::json::to_typed(&helm_yaml::yaml_to_json(data, Duplicates::LastWins)?))
+    Ok(helm_yaml::from_yaml_exact(data, Duplicates::LastWins)?)
 }
 
 /// Reads a values file: all its documents, merged in their order (`loader.LoadValues`).

@@ -120,10 +120,25 @@ fn tables_merge_with_the_target_winning() {
         ("t: {}", "t: null", "{t:{}}", "{t:{}}"),
     ] {
         let into = values(target);
-        coalesce_tables(&into, &values(source), &mut Warnings::new());
+        coalesce_tables(&into, &values(source), &mut Warnings::new()).unwrap();
         assert_eq!(shown(&into), coalesced, "coalesced {target:?} {source:?}");
         let into = values(target);
-        merge_tables(&into, &values(source), &mut Warnings::new());
+        merge_tables(&into, &values(source), &mut Warnings::new()).unwrap();
         assert_eq!(shown(&into), merged, "merged {target:?} {source:?}");
     }
+}
+
+#[test]
+fn values_that_contain_themselves_are_refused() {
+    let given = values("a: {}");
+    let Some(Value::Map(inner)) = given.get("a") else { panic!("a table") };
+    inner.insert("a", given.clone());
+    let error = coalesce_values(&chart("top", &[]), &given, &mut Warnings::new()).unwrap_err();
+    assert_eq!(error, CoalesceError::TooDeep(TooDeep));
+    let other = values("a: {}");
+    let Some(Value::Map(inner)) = other.get("a") else { panic!("a table") };
+    inner.insert("a", other.clone());
+    assert!(merge_tables(&given, &other, &mut Warnings::new()).is_err());
+    given.remove("a");
+    other.remove("a");
 }

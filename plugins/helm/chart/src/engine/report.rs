@@ -15,7 +15,7 @@ pub(super) const WARN_END: &str = "HELM_ERR_END";
 pub(super) fn parse_error(file: &str, error: &ParseError) -> String {
     let text = error.to_string();
     let mut tokens = text.split(": ");
-    match (tokens.next(), tokens.next(), tokens.next_back()) {
+    match (tokens.next(), tokens.next(), tokens.last()) {
         (_, Some(location), last) => format!("parse error at ({location}): {}", last.unwrap_or(location)),
         _ => format!("parse error in ({file}): {text}"),
     }
@@ -154,7 +154,8 @@ mod tests {
 
     #[test]
     fn each_included_template_adds_a_block() {
-        let inner = failed("c/templates/_h.tpl", "c.name", ".Values.a.b", ExecCause::Message("boom".to_owned()));
+        let inner =
+            failed("c/templates/_h.tpl", "c.name", ".Values.a.b", ExecCause::Message("boom".to_owned()));
         let cause = calling("include", CallError::Exec(Box::new(inner)));
         let outer = failed("c/templates/a.yaml", "c/templates/a.yaml", "include \"c.name\" .", cause);
         assert_eq!(

@@ -1,0 +1,103 @@
+//! The parsed templates of a chart with its enabled dependencies.
+
+use super::{
+    RenderError, RenderSettings,
+    functions::{self, NO_VALUE, SET_NAME, State, strip_no_value},
+    report,
+    scope::ChartScopes,
+};
+use crate::{chart::Chart, dependencies::Shape, go_path, manifest::ManifestError, yaml};
+use helm_template::{Execution, Map, MissingKey, Str, TemplateSet};
+use std::{cmp::Reverse, collections::HashMap, rc::Rc};
+
+/// A chart ready to be rendered.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    pub(super) chart: Chart,
+    /// Which dependencies are enabled.
+    pub(super) shape: Shape,
+    scopes: ChartScopes,
+    set: TemplateSet,
+    /// The templates to execute, in their order.
+    templates: Vec<TemplateFile>,
+}
+
+#[derive(Debug)]
+struct TemplateFile {
+    name: String,
+    /// Index of its chart's scope.
+    scope: usize,
+}
+
+impl Prepared {
+    /// Parses all templates.
+    pub(super) fn new(chart: Chart, shape: Shape) -> Result<Self, RenderError> {
+        let scopes = ChartScopes::new(&chart);
+        let mut set = TemplateSet::new(SET_NAME, functions::all());
+        let mut templates = Vec::new();
+        for (name, (scope, text)) in sorted_templates(&scopes) {
+            set.parse(name.as_str(), text)
+                .map_err(|error| RenderError::Parse(report::parse_error(&name, &error)))?;
+            if !go_path::base(&name).starts_with('_') {
+                templates.push(TemplateFile { name, scope });
+            }
+        }
+        Ok(Self { chart, shape, scopes, set, templates })
+    }
+
+    /// Executes the templates and returns what they wrote, by name, partials left out.
+    pub(super) fn execute(
+        &self,
+        values: &Map,
+        settings: &RenderSettings,
+    ) -> Result<Vec<(String, String)>, RenderError> {
+        let scopes = self.scopes.bind(values, settings);
+        let state = Rc::new(State::new(settings.lookup.clone()));
+        let how = Execution { missing_key: MissingKey::Zero, limits: settings.limits, state: Some(state) };
+        let mut files = Vec::with_capacity(self.templates.len());
+        for TemplateFile { name, scope } in &self.templates {
+            let Some(scope) = scopes.get(*scope) else { continue };
+            let written = self
+                .set
+                .execute(name, scope.dot(name), &how)
+                .map_err(|error| RenderError::Execute(report::exec_error(name, &error)))?;
+            files.push((name.clone(), text(name, written)?));
+        }
+        Ok(files)
+    }
+}
+
+/// Every template by its full name with its scope, deepest path first. Of two with the same name the later
+/// one counts.
+fn sorted_templates(scopes: &ChartScopes) -> Vec<(String, (usize, Str))> {
+    let mut by_name = HashMap::new();
+    scopes.visit(|scope, path, chart| {
+        let is_library = chart.metadata.is_library();
+        for file in chart.templates.iter() {
+            if !is_library || go_path::base(&file.name).starts_with('_') {
+                let text = Str::from_bytes(&file.data);
+                by_name.insert(go_path::join(path, &file.name), (scope, text));
+            }
+        }
+    });
+    let mut templates: Vec<_> = by_name.into_iter().collect();
+    templates.sort_by_cached_key(|(name, _)| Reverse((name.matches('/').count(), name.clone())));
+    templates
+}
+
+/// What a template wrote, without `<no value>`. Bytes that are no text fail as YAML, but for notes.
+fn text(name: &str, written: Vec<u8>) -> Result<String, RenderError> {
+    match String::from_utf8(written) {
+        Ok(text) if text.contains(NO_VALUE) => Ok(text.replace(NO_VALUE, "")),
+        Ok(text) => Ok(text),
+        Err(error) => {
+            let bytes = strip_no_value(error.as_bytes());
+            if !name.ends_with(super::NOTES)
+                && let Err(error) = yaml::typed(&bytes)
+            {
+                return Err(ManifestError::Yaml { path: name.to_owned(), error }.into());
+            }
+            Ok(String::from_utf8_lossy(&bytes).into_owned())
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! `helm template`: a chart as the text Helm prints for it (Helm's `pkg/cmd/template.go`).
+
+use crate::{
+    capabilities::{Capabilities, KubeVersion},
+    dependencies::missing_dependencies,
+    engine::{Lookup, ParsedChart, RenderError, RenderSettings, Rendered, append_document},
+    hook::HookEvent,
+    loader::{InvalidReleaseName, validate_release_name},
+    manifest::split_manifests,
+    path_match::PathPattern,
+    release::Release,
+};
+use helm_template::{Limits, Map};
+use std::rc::Rc;
+use thiserror::Error;
+
+/// The flags of `helm template` that change what is printed.
+#[derive(Clone)]
+pub struct TemplateOptions {
+    /// Name of the release.
+    pub release_name: String,
+    /// `--namespace`.
+    pub namespace: String,
+    /// `--kube-version`.
+    pub kube_version: Option<KubeVersion>,
+    /// `--api-versions`, beside those of [`Capabilities::default`].
+    pub api_versions: Vec<String>,
+    /// `--include-crds`.
+    pub include_crds: bool,
+    /// `--no-hooks`.
+    pub no_hooks: bool,
+    /// `--skip-tests`.
+    pub skip_tests: bool,
+    /// `--show-only`: patterns for paths of templates below the chart.
+    pub show_only: Vec<String>,
+    /// `--is-upgrade`.
+    pub is_upgrade: bool,
+    /// `--skip-schema-validation`.
+    pub skip_schema_validation: bool,
+    /// What `lookup` asks, as with `--dry-run=server`.
+    pub lookup: Option<Rc<dyn Lookup>>,
+}
+
+impl Default for TemplateOptions {
+    /// The release Helm names `release-name`, in `default`.
+    fn default() -> Self {
+        Self {
+            release_name: "release-name".to_owned(),
+            namespace: "default".to_owned(),
+            kube_version: None,
+            api_versions: Vec::new(),
+            include_crds: false,
+            no_hooks: false,
+            skip_tests: false,
+            show_only: Vec::new(),
+            is_upgrade: false,
+            skip_schema_validation: false,
+            lookup: None,
+        }
+    }
+}
+
+impl std::fmt::Debug for TemplateOptions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TemplateOptions")
+            .field("release_name", &self.release_name)
+            .field("namespace", &self.namespace)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why there is nothing to print. Texts are Helm's, without the `Error: ` that it puts in front.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum TemplateError {
+    /// The chart is a library.
+    #[error("{0} charts are not installable")]
+    NotInstallable(String),
+    /// `charts/` lacks what `Chart.yaml` asks for.
+    #[error(
+        "an error occurred while checking for chart dependencies. You may need to run 'helm dependency build' to fetch missing dependencies: found in Chart.yaml, but missing in charts/ directory: {0}"
+    )]
+    MissingDependencies(String),
+    /// The name of the release is not one Helm takes.
+    #[error(transparent)]
+    ReleaseName(#[from] InvalidReleaseName),
+    /// The chart cannot be rendered.
+    #[error("{error}{}", if error.after_release() { "\n\nUse --debug flag to render out invalid YAML" } else { "" })]
+    Render {
+        /// Why.
+        #[from]
+        #[source]
+        error: RenderError,
+    },
+    /// Nothing fits a pattern of `--show-only`.
+    #[error("could not find template {0} in chart")]
+    NotInChart(String),
+}
+
+/// What `helm template` prints for a chart.
+///
+/// # Errors
+/// [`TemplateError`].
+pub fn template(
+    chart: &ParsedChart,
+    values: &Map,
+    options: &TemplateOptions,
+) -> Result<String, TemplateError> {
+    check_installable(chart)?;
+    validate_release_name(&options.release_name)?;
+    let rendered = chart.render(values, &options.settings())?;
+    let stream = stream(&rendered, options);
+    if options.show_only.is_empty() { Ok(stream) } else { show_only(&stream, &options.show_only) }
+}
+
+/// Whether a chart can be installed at all: not a library, and with all its dependencies.
+///
+/// # Errors
+/// [`TemplateError::NotInstallable`], [`TemplateError::MissingDependencies`].
+pub fn check_installable(chart: &ParsedChart) -> Result<(), TemplateError> {
+    let chart = chart.chart();
+    let chart_type = &*chart.metadata.chart_type;
+    if !matches!(chart_type, "" | "application") {
+        return Err(TemplateError::NotInstallable(chart_type.to_owned()));
+    }
+    let missing = missing_dependencies(chart);
+    if missing.is_empty() { Ok(()) } else { Err(TemplateError::MissingDependencies(missing.join(", "))) }
+}
+
+impl TemplateOptions {
+    fn settings(&self) -> RenderSettings {
+        let mut capabilities = Capabilities::default();
+        if let Some(version) = &self.kube_version {
+            capabilities.kube_version = version.clone();
+        }
+        capabilities.api_versions.extend(self.api_versions.iter().cloned());
+        let mut release = Release::install(&self.release_name, &self.namespace);
+        release.is_upgrade = self.is_upgrade;
+        RenderSettings {
+            release,
+            capabilities,
+            lookup: self.lookup.clone(),
+            skip_schema_validation: self.skip_schema_validation,
+            sub_notes: false,
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// CRDs and manifests, then the hooks.
+fn stream(rendered: &Rendered, options: &TemplateOptions) -> String {
+    let mut manifest = String::new();
+    if options.include_crds {
+        for crd in rendered.chart.crds() {
+            append_document(&mut manifest, &crd.path, &String::from_utf8_lossy(&crd.file.data));
+        }
+    }
+    manifest.push_str(&rendered.manifest());
+    let mut stream = manifest.trim().to_owned();
+    stream.push('\n');
+    let skipped = |events: &[HookEvent]| options.skip_tests && events.contains(&HookEvent::Test);
+    for hook in rendered.hooks.iter().filter(|hook| !options.no_hooks && !skipped(&hook.events)) {
+        append_document(&mut stream, &hook.path, &hook.manifest);
+    }
+    stream
+}
+
+/// The documents whose template, without the chart's name in front, fits one of the patterns.
+fn show_only(stream: &str, patterns: &[String]) -> Result<String, TemplateError> {
+    let documents: Vec<(&str, &str)> =
+        split_manifests(stream).filter_map(|document| Some((source(document)?, document))).collect();
+    let mut shown = String::new();
+    for pattern in patterns {
+        let compiled = PathPattern::compile(pattern).ok();
+        let mut missing = true;
+        for (path, document) in &documents {
+            if compiled.as_ref().is_some_and(|pattern| pattern.matches(path)) {
+                shown.push_str("---\n");
+                shown.push_str(document);
+                shown.push('\n');
+                missing = false;
+            }
+        }
+        if missing {
+            return Err(TemplateError::NotInChart(pattern.clone()));
+        }
+    }
+    Ok(shown)
+}
+
+/// What follows the first slash in the first line that says where a document comes from.
+fn source(document: &str) -> Option<&str> {
+    const MARK: &str = "# Source: ";
+    document.match_indices(MARK).find_map(|(at, _)| {
+        let line = document.get(at + MARK.len()..)?.lines().next()?;
+        let (chart, path) = line.split_once('/')?;
+        (!chart.is_empty() && !path.is_empty()).then_some(path)
+    })
+}
