@@ -1,0 +1,114 @@
+//! How this repository is built: one profile, one target directory, so that every big dependency is built once.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use anyhow::{Context as _, Result};
+use pilothouse_testbed::paths;
+
+use crate::setup;
+use crate::steps::{output, run, say};
+
+/// Guests start with two MiB of memory: growing it later costs a system call in every fresh instance.
+const GUEST_FLAGS: &str = "-Clink-arg=--initial-memory=2097152";
+
+/// The repository's root.
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().map_or_else(|| PathBuf::from("."), Path::to_owned)
+}
+
+/// Build results of everything xtask builds.
+pub(crate) fn target_dir() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| paths::cache().join("target"), PathBuf::from)
+}
+
+/// This machine's target triple.
+pub(crate) fn host_triple() -> Result<String> {
+    static TRIPLE: OnceLock<String> = OnceLock::new();
+    if let Some(triple) = TRIPLE.get() {
+        return Ok(triple.clone());
+    }
+    let text = output(Command::new("rustc").arg("-vV"))?;
+    let triple = text.lines().find_map(|line| line.strip_prefix("host: ")).context("rustc -vV names no host")?;
+    Ok(TRIPLE.get_or_init(|| triple.to_owned()).clone())
+}
+
+/// cargo for this machine. On Linux programs are linked statically, so that the binary that was tested is the one in the
+/// image; the target is named, so that macros and build scripts are left out of that.
+pub(crate) fn cargo(subcommand: &str) -> Result<Command> {
+    let triple = host_triple()?;
+    let mut command = Command::new("cargo");
+    command.current_dir(root()).env("CARGO_TARGET_DIR", target_dir()).arg(subcommand);
+    if cfg!(target_os = "linux") {
+        let variable = format!("CARGO_TARGET_{}_RUSTFLAGS", triple.to_uppercase().replace('-', "_"));
+        command.env(variable, "-C target-feature=+crt-static");
+    }
+    command.args(["--release", "--target", &triple]);
+    Ok(command)
+}
+
+/// Builds the host; its file.
+pub(crate) fn host() -> Result<PathBuf> {
+    say("building the host");
+    // The whole workspace decides on features: tests and the binary then share every dependency.
+    run(cargo("build")?.args(["--workspace", "--bin", "pilothouse"]))?;
+    Ok(target_dir().join(host_triple()?).join("release/pilothouse"))
+}
+
+/// Where finished plugins lie.
+pub(crate) fn plugins_dir() -> PathBuf {
+    paths::cache().join("plugins")
+}
+
+/// Builds every crate with a `plugin.yaml` beside its `Cargo.toml` and puts its manifest in; the files.
+pub(crate) fn plugins() -> Result<Vec<PathBuf>> {
+    setup::wasm_target()?;
+    let host = host()?;
+    let directory = plugins_dir();
+    fs::create_dir_all(&directory).with_context(|| directory.display().to_string())?;
+    let mut built = Vec::new();
+    for (package, manifest) in plugin_crates()? {
+        say(&format!("building plugin {package}"));
+        run(Command::new("cargo")
+            .current_dir(root())
+            .env("CARGO_TARGET_DIR", target_dir())
+            .env("CARGO_TARGET_WASM32_WASIP2_RUSTFLAGS", GUEST_FLAGS)
+            .args(["build", "--profile", "guest", "--target", "wasm32-wasip2", "--package", &package]))?;
+        let component = target_dir().join("wasm32-wasip2/guest").join(format!("{}.wasm", package.replace('-', "_")));
+        let name = plugin_name(&manifest)?;
+        let file = directory.join(format!("{name}.wasm"));
+        run(Command::new(&host).args(["plugin", "build"]).arg(component).arg("--manifest").arg(&manifest).arg("--output").arg(&file))?;
+        built.push(file);
+    }
+    Ok(built)
+}
+
+fn plugin_name(manifest: &Path) -> Result<String> {
+    let text = fs::read_to_string(manifest).with_context(|| manifest.display().to_string())?;
+    let name = text.lines().find_map(|line| line.strip_prefix("name:")).context("plugin.yaml names no name")?;
+    Ok(name.trim().to_owned())
+}
+
+/// Packages with a manifest, and the manifest.
+fn plugin_crates() -> Result<Vec<(String, PathBuf)>> {
+    let mut found = Vec::new();
+    let mut pending = vec![root().join("plugins")];
+    while let Some(directory) = pending.pop() {
+        for entry in fs::read_dir(&directory).with_context(|| directory.display().to_string())? {
+            let path = entry?.path();
+            if path.is_dir() && !path.ends_with("target") {
+                let (manifest, cargo) = (path.join("plugin.yaml"), path.join("Cargo.toml"));
+                if manifest.is_file() && cargo.is_file() {
+                    let text = fs::read_to_string(&cargo)?;
+                    let name = text.lines().find_map(|line| line.strip_prefix("name = ")).context("a crate without a name")?;
+                    found.push((name.trim_matches('"').to_owned(), manifest));
+                }
+                pending.push(path);
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}

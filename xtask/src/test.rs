@@ -1,0 +1,49 @@
+//! `cargo xtask test`: what CI runs.
+
+use anyhow::Result;
+use clap::Args;
+use pilothouse_testbed::binaries::{CONTROL_PLANE, HELM_CLI};
+
+use crate::build::{self, cargo};
+use crate::steps::{Steps, run, say};
+use crate::wit;
+
+/// Flags of `cargo xtask test`.
+#[derive(Debug, Args)]
+pub(crate) struct TestArgs {
+    /// Leave out what needs a real cluster.
+    #[arg(long)]
+    no_cluster: bool,
+}
+
+/// Everything, in the order of cost; all steps run, the summary says which failed.
+pub(crate) fn test(args: &TestArgs) -> Result<()> {
+    let mut steps = Steps::default();
+    steps.step("format", || run(std::process::Command::new("cargo").current_dir(build::root()).args(["fmt", "--all", "--check"])));
+    steps.step("released plugin interfaces are unchanged", wit::check);
+    steps.step("lints", || run(cargo("clippy")?.args(["--workspace", "--all-targets", "--", "-D", "warnings"])));
+    steps.step("plugins build as components", || build::plugins().map(drop));
+    if args.no_cluster {
+        steps.skip("programs of a real control plane", "--no-cluster");
+    } else {
+        steps.step("programs of a real control plane", || {
+            for program in CONTROL_PLANE.into_iter().chain([HELM_CLI]) {
+                program.find(&say)?;
+            }
+            Ok(())
+        });
+    }
+    steps.step("unit and integration tests", || {
+        let mut command = cargo("test")?;
+        command.args(["--workspace", "--no-fail-fast"]).env("PILOTHOUSE_TEST_PLUGINS", build::plugins_dir());
+        if args.no_cluster {
+            command.env("PILOTHOUSE_NO_CLUSTER", "1");
+        }
+        run(&mut command)
+    });
+    steps.step("documentation builds", || {
+        run(cargo("doc")?.args(["--workspace", "--no-deps", "--quiet"]).env("RUSTDOCFLAGS", "-D warnings"))
+    });
+    steps.skip("end to end on a real node", "the testbed has no node yet");
+    steps.finish()
+}
