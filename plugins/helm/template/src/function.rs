@@ -111,6 +111,20 @@ impl Function {
         Self { name: name.into(), signature, body: Body::Render(Rc::new(body)) }
     }
 
+    /// Calls it directly, with arguments that fit its signature.
+    ///
+    /// # Errors
+    /// What the function returns, and for rendering functions what [`Context::render`] returns.
+    pub fn call(&self, context: &mut Context, args: &[Value]) -> Result<Value, CallError> {
+        match &self.body {
+            Body::Value(body) => body(context, args),
+            Body::Render(body) => {
+                let render = body(context, args)?;
+                context.render(render)
+            }
+        }
+    }
+
     /// The name templates call it by.
     pub fn name(&self) -> &Str {
         &self.name

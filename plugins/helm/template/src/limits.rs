@@ -12,13 +12,14 @@ pub struct Limits {
     pub nesting: usize,
     /// How many bytes may be written in all, counting text rendered into strings.
     pub output: u64,
-    /// How many instructions may be executed in all.
+    /// How many steps may be done in all: turns of loops, calls of functions and of templates, and
+    /// what functions charge.
     pub steps: u64,
 }
 
 impl Default for Limits {
-    /// Go's depth of 100,000; 64 nested native calls; 1 GiB of output; 10⁹ instructions.
+    /// Go's depth of 100,000; 32 nested native calls; 1 GiB of output; 10⁹ steps.
     fn default() -> Self {
-        Self { depth: 100_000, nesting: 64, output: 1 << 30, steps: 1_000_000_000 }
+        Self { depth: 100_000, nesting: 32, output: 1 << 30, steps: 1_000_000_000 }
     }
 }

@@ -120,19 +120,17 @@ impl Machine<'_> {
     fn finish(&mut self, rendering: Rendering, text: Result<Str, CallError>) -> Step<()> {
         self.out.truncate(rendering.start);
         self.context.namespace = rendering.namespace;
-        let limit = text.as_ref().err().and_then(CallError::limit).cloned();
         let result = match rendering.finish {
             Some(finish) => finish(text),
             None => text.map(Value::from),
         };
-        match (result, limit) {
-            (Ok(_), Some(limit)) => Err(limit.into()),
-            (Ok(value), None) => {
+        match result {
+            Ok(value) => {
                 let form = if matches!(value, Value::Nil) { Form::Interface } else { Form::Concrete };
                 self.push_opened(Operand { value, form }, rendering.raw);
                 Ok(())
             }
-            (Err(error), _) => {
+            Err(error) => {
                 self.node = rendering.node;
                 Err(ExecCause::Call { function: rendering.function.to_string(), error: Box::new(error) })
             }
@@ -216,11 +214,18 @@ impl Machine<'_> {
     }
 
     /// Carries an error outwards: to the function call that rendered the current template, which
-    /// may turn it into a value, or else out of the machine.
+    /// may turn it into a value, or else out of the machine. An exceeded limit is carried as it is:
+    /// what it passes only gets to clean up.
     pub(super) fn unwind(&mut self, cause: ExecCause) -> Result<(), Box<ExecError>> {
         let mut error = Box::new(self.locate(cause));
+        let limit = error.limit().cloned();
         while let Some(frame) = self.frames.pop() {
-            let Some(rendering) = self.restore(frame) else { continue };
+            let Some(mut rendering) = self.restore(frame) else { continue };
+            if let Some(limit) = &limit {
+                self.context.namespace = rendering.namespace;
+                let _ = rendering.finish.take().map(|finish| finish(Err(limit.clone().into())));
+                continue;
+            }
             match self.finish(*rendering, Err(CallError::Exec(error))) {
                 Ok(()) => return Ok(()),
                 Err(cause) => error = Box::new(self.locate(cause)),

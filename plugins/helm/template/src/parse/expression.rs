@@ -8,9 +8,9 @@ use crate::builtin::Builtin;
 use crate::fmt::quote;
 use crate::value::Str;
 
-/// How deep parentheses may be nested. Go allows 10,000, on WebAssembly 1,000; a level takes about
-/// 1 KiB of native stack here.
-const MAX_PARENS: usize = 250;
+/// How deep parentheses may be nested. Go allows 10,000, on WebAssembly 1,000; a level takes up to
+/// 1.5 KiB of native stack here.
+const MAX_PARENS: usize = 150;
 
 /// How many variables may be declared in one template.
 const MAX_VARS: usize = 60_000;

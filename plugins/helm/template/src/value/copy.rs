@@ -4,8 +4,9 @@ use super::{List, Map, Value};
 use crate::error::TooDeep;
 
 /// How deep recursive work on values goes (printing, copying) before it gives up. Values that
-/// contain themselves have no end, and a WebAssembly stack is small.
-pub const MAX_DEPTH: usize = 1000;
+/// contain themselves have no end, and a WebAssembly stack is small: printing takes about 250 bytes
+/// of it for each level.
+pub const MAX_DEPTH: usize = 500;
 
 impl Value {
     /// A copy that shares no map with the original, types kept.
