@@ -98,7 +98,8 @@ pub fn version() -> String {
 /// What kept it from starting, or what ended it.
 pub fn run(args: RunArgs) -> Result<(), AppError> {
     start_logging(args.log_format, &args.log);
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(AppError::Runtime)?;
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(AppError::Runtime)?;
     let result = runtime.block_on(host(args));
     runtime.shutdown_timeout(Duration::from_secs(1));
     result
@@ -112,7 +113,12 @@ async fn host(args: RunArgs) -> Result<(), AppError> {
     readiness.wait_for("plugins", "the first look at the plugin directory");
     let plugin_metrics = Arc::new(PluginMetrics::default());
     let mut tasks = JoinSet::new();
-    serve(&args, &readiness, Metrics { registry: Arc::clone(&registry), plugins: Arc::clone(&plugin_metrics) }, &mut tasks);
+    serve(
+        &args,
+        &readiness,
+        Metrics { registry: Arc::clone(&registry), plugins: Arc::clone(&plugin_metrics) },
+        &mut tasks,
+    );
 
     let api = Api::new(client.clone(), ClientMetrics::register(&registry));
     let discovery = Arc::new(Discovery::new(client.clone()));
@@ -201,15 +207,25 @@ fn serve_error(what: &'static str, result: std::io::Result<()>) -> AppError {
 /// Loud on purpose: a plugin that does not come up must not be a riddle.
 fn announce(change: &Change) {
     match change {
-        Change::Activated { revision, before: None } => tracing::info!(plugin = %revision.identity, "plugin at work"),
+        Change::Activated { revision, before: None } => {
+            tracing::info!(plugin = %revision.identity, "plugin at work")
+        }
         Change::Activated { revision, before: Some(before) } => {
             tracing::info!(plugin = %revision.identity, before = before.short(), "plugin swapped; calls under way end on the old code");
         }
         Change::Refused { origin, name, reason, message } => {
             let name = name.as_deref().unwrap_or("unknown");
-            tracing::error!(file = origin, plugin = name, reason, message, "plugin refused; what was at work goes on");
+            tracing::error!(
+                file = origin,
+                plugin = name,
+                reason,
+                message,
+                "plugin refused; what was at work goes on"
+            );
         }
-        Change::Retired(identity) => tracing::warn!(plugin = %identity, "plugin gone; its objects are left as they are"),
+        Change::Retired(identity) => {
+            tracing::warn!(plugin = %identity, "plugin gone; its objects are left as they are")
+        }
     }
 }
 
@@ -222,7 +238,13 @@ async fn load_plugins(
 ) -> Result<(), AppError> {
     let engine = Engine::new(EngineOptions::default())?;
     let cache = CompiledCache::open(&args.cache_dir);
-    let loader = Loader { engine, cache, grants: Arc::clone(&config.grants), grant_requested: args.grant_requested, registry };
+    let loader = Loader {
+        engine,
+        cache,
+        grants: Arc::clone(&config.grants),
+        grant_requested: args.grant_requested,
+        registry,
+    };
     for path in &args.plugin_dir {
         let mut directory = Directory::new(path, loader.clone());
         directory.scan().await.map_err(|error| AppError::Config {
@@ -233,7 +255,9 @@ async fn load_plugins(
         tasks.spawn(async move {
             match directory.watch().await {
                 Ok(()) => AppError::Ended("the watch of the plugin directory".to_owned()),
-                Err(error) => AppError::Config { path: path.display().to_string(), message: error.to_string() },
+                Err(error) => {
+                    AppError::Config { path: path.display().to_string(), message: error.to_string() }
+                }
             }
         });
     }
@@ -242,11 +266,17 @@ async fn load_plugins(
 }
 
 /// Charts and other trees: a saved file re-renders what is made of it.
-fn watch_assets(assets: Vec<Arc<Asset>>, supervisor: &Arc<Supervisor>, tasks: &mut JoinSet<AppError>) -> Result<(), AppError> {
+fn watch_assets(
+    assets: Vec<Arc<Asset>>,
+    supervisor: &Arc<Supervisor>,
+    tasks: &mut JoinSet<AppError>,
+) -> Result<(), AppError> {
     for asset in assets {
         let path = asset.path.clone();
-        let changes = Changes::watch(&path, RecursiveMode::Recursive)
-            .map_err(|error| AppError::Config { path: path.display().to_string(), message: error.to_string() })?;
+        let changes = Changes::watch(&path, RecursiveMode::Recursive).map_err(|error| AppError::Config {
+            path: path.display().to_string(),
+            message: error.to_string(),
+        })?;
         tasks.spawn(named("the watch of a chart", follow_asset(asset, changes, Arc::clone(supervisor))));
     }
     Ok(())
@@ -325,11 +355,15 @@ impl Configuration {
         };
         if !entries.is_empty() && !grants.plugins.contains_key(&args.watches_plugin) {
             // As operator-sdk has it: whoever names the charts lets the operator's account install them.
-            tracing::info!(plugin = args.watches_plugin, "the watches file grants the plugin what it asks for, within the RBAC of the host's account");
+            tracing::info!(
+                plugin = args.watches_plugin,
+                "the watches file grants the plugin what it asks for, within the RBAC of the host's account"
+            );
             let spec = GrantSpec { all_requested: true, ..GrantSpec::default() };
             grants.plugins.insert(args.watches_plugin.clone(), spec);
         }
-        let namespaces = args.namespace.iter().map(|ns| ns.trim().to_owned()).filter(|ns| !ns.is_empty()).collect();
+        let namespaces =
+            args.namespace.iter().map(|ns| ns.trim().to_owned()).filter(|ns| !ns.is_empty()).collect();
         Ok(Self { grants: Arc::new(grants), entries, namespaces })
     }
 
@@ -338,7 +372,10 @@ impl Configuration {
         let mut assets = Vec::new();
         let manifest = supervisor.manifest_of(&args.watches_plugin);
         if manifest.is_none() && !self.entries.is_empty() {
-            tracing::error!(plugin = args.watches_plugin, "the plugin for the watches file is not there yet; its kinds wait for it");
+            tracing::error!(
+                plugin = args.watches_plugin,
+                "the plugin for the watches file is not there yet; its kinds wait for it"
+            );
         }
         for entry in &self.entries {
             let asset = Arc::new(Asset::new("chart", &entry.chart));
@@ -349,8 +386,14 @@ impl Configuration {
                 selector: entry.selector.clone(),
                 settings: Arc::from(entry.settings.to_string()),
                 assets: vec![asset],
-                finalizer: manifest.as_ref().and_then(|manifest| manifest.finalizer.as_deref()).map(Arc::from),
-                legacy_finalizers: manifest.as_ref().map(|manifest| manifest.legacy_finalizers.clone()).unwrap_or_default(),
+                finalizer: manifest
+                    .as_ref()
+                    .and_then(|manifest| manifest.finalizer.as_deref())
+                    .map(Arc::from),
+                legacy_finalizers: manifest
+                    .as_ref()
+                    .map(|manifest| manifest.legacy_finalizers.clone())
+                    .unwrap_or_default(),
                 resync: entry.reconcile_period.unwrap_or(args.reconcile_period),
                 origin: entry.origin.clone(),
             });
@@ -378,9 +421,11 @@ fn read_watches(path: &Path) -> Result<Vec<WatchEntry>, AppError> {
 
 fn read_grants(path: &Path) -> Result<GrantsFile, AppError> {
     let text = read_text(path)?;
-    serde_saphyr::from_str(&text).map_err(|error| AppError::Config { path: path.display().to_string(), message: error.to_string() })
+    serde_saphyr::from_str(&text)
+        .map_err(|error| AppError::Config { path: path.display().to_string(), message: error.to_string() })
 }
 
 fn read_text(path: &Path) -> Result<String, AppError> {
-    std::fs::read_to_string(path).map_err(|error| AppError::Config { path: path.display().to_string(), message: error.to_string() })
+    std::fs::read_to_string(path)
+        .map_err(|error| AppError::Config { path: path.display().to_string(), message: error.to_string() })
 }

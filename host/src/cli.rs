@@ -9,7 +9,12 @@ pub mod run;
 
 /// A Kubernetes operator host: calls reconcile hooks in WebAssembly components.
 #[derive(Debug, Parser)]
-#[command(name = "pilothouse", version, about, propagate_version = true, after_help = "\
+#[command(
+    name = "pilothouse",
+    version,
+    about,
+    propagate_version = true,
+    after_help = "\
 EXAMPLES:
   Run an operator-sdk Helm project, from its directory, against the cluster of your kubeconfig:
       pilothouse run --watches-file watches.yaml --plugin-dir /plugins
@@ -19,7 +24,8 @@ EXAMPLES:
       pilothouse plugin inspect helm.wasm
 
 EXIT CODES:
-  0  ended as asked   1  could not do its work   2  wrong usage   3  lost the leader lease (start it again)")]
+  0  ended as asked   1  could not do its work   2  wrong usage   3  lost the leader lease (start it again)"
+)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]

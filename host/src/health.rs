@@ -82,9 +82,16 @@ impl Metrics {
 pub async fn serve_probes(address: SocketAddr, readiness: Readiness) -> std::io::Result<()> {
     let ready = |State(readiness): State<Readiness>| async move {
         let report = readiness.report();
-        if report.is_empty() { (StatusCode::OK, "ok\n".to_owned()) } else { (StatusCode::SERVICE_UNAVAILABLE, report) }
+        if report.is_empty() {
+            (StatusCode::OK, "ok\n".to_owned())
+        } else {
+            (StatusCode::SERVICE_UNAVAILABLE, report)
+        }
     };
-    let routes = Router::new().route("/healthz", get(|| async { "ok\n" })).route("/readyz", get(ready)).with_state(readiness);
+    let routes = Router::new()
+        .route("/healthz", get(|| async { "ok\n" }))
+        .route("/readyz", get(ready))
+        .with_state(readiness);
     axum::serve(TcpListener::bind(address).await?, routes).await
 }
 

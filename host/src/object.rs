@@ -96,6 +96,9 @@ mod tests {
 
     #[test]
     fn an_object_without_a_name_has_no_key() {
-        assert_eq!(ObjectKey::of(&serde_json::json!({"apiVersion": "v1", "kind": "Pod", "metadata": {}})), None);
+        assert_eq!(
+            ObjectKey::of(&serde_json::json!({"apiVersion": "v1", "kind": "Pod", "metadata": {}})),
+            None
+        );
     }
 }

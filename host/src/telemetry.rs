@@ -25,7 +25,10 @@ pub enum LogFormat {
 /// Starts logging to standard error. `filter` is in `RUST_LOG`'s language.
 pub fn start_logging(format: LogFormat, filter: &str) {
     let filter = EnvFilter::try_new(filter).unwrap_or_else(|_| EnvFilter::new("info"));
-    let base = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_span_events(FmtSpan::NONE);
+    let base = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_span_events(FmtSpan::NONE);
     // A second start (tests) keeps the first.
     let _ = match format {
         LogFormat::Text => base.with_target(false).try_init(),
@@ -56,7 +59,11 @@ impl ClientMetrics {
     pub fn register(registry: &SharedRegistry) -> Self {
         let metrics = Self::default();
         register(registry, |r| {
-            r.register("rest_client_requests", "Requests to the API server by method and code", metrics.requests.clone());
+            r.register(
+                "rest_client_requests",
+                "Requests to the API server by method and code",
+                metrics.requests.clone(),
+            );
         });
         metrics
     }

@@ -86,12 +86,21 @@ struct Expression {
 /// Reads the entries of a file. Charts are looked for beside the working directory, as operator-sdk does, then beside
 /// the file. `env` answers `$NAME` and `${NAME}` in override values; what is not set is empty, as in Go's
 /// `os.ExpandEnv`.
-pub fn parse(file: &Path, text: &str, env: &dyn Fn(&str) -> Option<String>) -> (Vec<WatchEntry>, Vec<EntryError>) {
+pub fn parse(
+    file: &Path,
+    text: &str,
+    env: &dyn Fn(&str) -> Option<String>,
+) -> (Vec<WatchEntry>, Vec<EntryError>) {
     let (mut entries, mut errors): (Vec<WatchEntry>, Vec<EntryError>) = (Vec::new(), Vec::new());
     for (line, chunk) in chunks(text) {
         // Empty lines before it keep the line numbers of messages true.
         let padded = format!("{}{chunk}", "\n".repeat(line));
-        let at = |line: u64, column: u64, message: String| EntryError { file: file.display().to_string(), line, column, message };
+        let at = |line: u64, column: u64, message: String| EntryError {
+            file: file.display().to_string(),
+            line,
+            column,
+            message,
+        };
         let first_line = u64::try_from(line).unwrap_or(u64::MAX) + 1;
         let raws: Vec<Raw> = match serde_saphyr::from_str(&padded) {
             Ok(raws) => raws,
@@ -105,7 +114,8 @@ pub fn parse(file: &Path, text: &str, env: &dyn Fn(&str) -> Option<String>) -> (
             match resolve(file, raw, first_line, env) {
                 Ok(entry) => match entries.iter().find(|other| other.gvk == entry.gvk) {
                     Some(other) => {
-                        let message = format!("duplicate kind {}: {} has it already", entry.gvk, other.origin);
+                        let message =
+                            format!("duplicate kind {}: {} has it already", entry.gvk, other.origin);
                         errors.push(at(first_line, 1, message));
                     }
                     None => entries.push(entry),
@@ -126,18 +136,35 @@ fn first_words(message: &str) -> String {
 /// Top-level list items with the index of their first line. A file of another form is one chunk.
 fn chunks(text: &str) -> Vec<(usize, String)> {
     let lines: Vec<&str> = text.lines().collect();
-    let starts: Vec<usize> = lines.iter().enumerate().filter(|(_, line)| line.starts_with("- ") || **line == "-").map(|(i, _)| i).collect();
+    let starts: Vec<usize> = lines
+        .iter()
+        .enumerate()
+        .filter(|(_, line)| line.starts_with("- ") || **line == "-")
+        .map(|(i, _)| i)
+        .collect();
     let head = lines.iter().take(starts.first().copied().unwrap_or(0));
-    let plain_head = head.clone().all(|line| line.trim().is_empty() || line.starts_with('#') || line.starts_with("---"));
+    let plain_head =
+        head.clone().all(|line| line.trim().is_empty() || line.starts_with('#') || line.starts_with("---"));
     if starts.is_empty() || !plain_head {
-        let blank = lines.iter().all(|line| line.trim().is_empty() || line.starts_with('#') || line.starts_with("---"));
+        let blank = lines
+            .iter()
+            .all(|line| line.trim().is_empty() || line.starts_with('#') || line.starts_with("---"));
         return if blank { Vec::new() } else { vec![(0, text.to_owned())] };
     }
     let ends = starts.iter().skip(1).copied().chain([lines.len()]);
-    starts.iter().zip(ends).map(|(start, end)| (*start, lines.get(*start..end).unwrap_or_default().join("\n"))).collect()
+    starts
+        .iter()
+        .zip(ends)
+        .map(|(start, end)| (*start, lines.get(*start..end).unwrap_or_default().join("\n")))
+        .collect()
 }
 
-fn resolve(file: &Path, raw: Raw, line: u64, env: &dyn Fn(&str) -> Option<String>) -> Result<WatchEntry, String> {
+fn resolve(
+    file: &Path,
+    raw: Raw,
+    line: u64,
+    env: &dyn Fn(&str) -> Option<String>,
+) -> Result<WatchEntry, String> {
     if raw.version.is_empty() || raw.kind.is_empty() {
         return Err("version and kind must not be empty".to_owned());
     }
@@ -149,7 +176,10 @@ fn resolve(file: &Path, raw: Raw, line: u64, env: &dyn Fn(&str) -> Option<String
     }
     let reconcile_period = match raw.reconcile_period.as_deref() {
         None => None,
-        Some(text) => Some(go_duration(text).ok_or_else(|| format!("reconcilePeriod {text:?} is no duration such as 1m30s"))?),
+        Some(text) => Some(
+            go_duration(text)
+                .ok_or_else(|| format!("reconcilePeriod {text:?} is no duration such as 1m30s"))?,
+        ),
     };
     let mut overrides = serde_json::Map::new();
     for (path, value) in &raw.override_values {
@@ -184,7 +214,8 @@ fn resolve(file: &Path, raw: Raw, line: u64, env: &dyn Fn(&str) -> Option<String
 }
 
 fn selector_text(selector: &LabelSelector) -> Result<String, String> {
-    let mut parts: Vec<String> = selector.match_labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    let mut parts: Vec<String> =
+        selector.match_labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
     for expression in &selector.match_expressions {
         let Expression { key, operator, values } = expression;
         let list = values.join(",");
@@ -193,7 +224,11 @@ fn selector_text(selector: &LabelSelector) -> Result<String, String> {
             "NotIn" if !values.is_empty() => format!("{key} notin ({list})"),
             "Exists" => key.clone(),
             "DoesNotExist" => format!("!{key}"),
-            _ => return Err(format!("selector: operator {operator:?} with values [{list}] is not a label selector's")),
+            _ => {
+                return Err(format!(
+                    "selector: operator {operator:?} with values [{list}] is not a label selector's"
+                ));
+            }
         });
     }
     Ok(parts.join(","))
@@ -259,7 +294,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(dir.path().join("helm-charts/a")).unwrap();
         std::fs::write(dir.path().join("helm-charts/a/Chart.yaml"), "name: a").unwrap();
-        parse(&dir.path().join("watches.yaml"), text, &|name| (name == "REGISTRY").then(|| "r.example".to_owned()))
+        parse(&dir.path().join("watches.yaml"), text, &|name| {
+            (name == "REGISTRY").then(|| "r.example".to_owned())
+        })
     }
 
     const GOOD: &str = "- group: g.io\n  version: v1\n  kind: A\n  chart: helm-charts/a\n";
@@ -290,15 +327,24 @@ mod tests {
         assert_eq!(entries.len(), 1);
         assert!(errors[0].message.contains("duplicate kind A.v1.g.io"), "{}", errors[0]);
         assert_eq!(errors[0].line, 5);
-        assert!(errors[1].message.contains("helm-charts/nope") && errors[1].message.contains("Chart.yaml"), "{}", errors[1]);
+        assert!(
+            errors[1].message.contains("helm-charts/nope") && errors[1].message.contains("Chart.yaml"),
+            "{}",
+            errors[1]
+        );
     }
 
     #[test]
     fn override_values_see_the_environment_and_become_text() {
-        let text = format!("{GOOD}  overrideValues:\n    image: ${{REGISTRY}}/app:$TAG\n    replicas: 2\n    price: 5$\n");
+        let text = format!(
+            "{GOOD}  overrideValues:\n    image: ${{REGISTRY}}/app:$TAG\n    replicas: 2\n    price: 5$\n"
+        );
         let (entries, errors) = with_chart(&text);
         assert_eq!(errors, []);
-        assert_eq!(entries[0].settings["overrideValues"], json!({"image": "r.example/app:", "price": "5$", "replicas": "2"}));
+        assert_eq!(
+            entries[0].settings["overrideValues"],
+            json!({"image": "r.example/app:", "price": "5$", "replicas": "2"})
+        );
     }
 
     #[test]

@@ -86,7 +86,9 @@ impl Program {
         let downloaded = self.download(&cached, say);
         match downloaded.and_then(|()| self.verify(&cached)) {
             Ok(()) => return Ok(cached),
-            Err(reason) => say(&format!("{} {}: no official download ({reason}); building it", self.name, self.version)),
+            Err(reason) => {
+                say(&format!("{} {}: no official download ({reason}); building it", self.name, self.version))
+            }
         }
         self.build(&cached, say)?;
         Ok(cached)
@@ -118,7 +120,8 @@ impl Program {
         if self.module != "kubernetes" {
             return Err("no stable address for a single file".to_owned());
         }
-        let base = format!("https://dl.k8s.io/release/{}/bin/linux/{}/{}", self.version, go_arch(), self.name);
+        let base =
+            format!("https://dl.k8s.io/release/{}/bin/linux/{}/{}", self.version, go_arch(), self.name);
         let expected = curl(&format!("{base}.sha256"), None)?;
         say(&format!("{} {}: downloading", self.name, self.version));
         let part = to.with_extension("part");
@@ -134,16 +137,31 @@ impl Program {
     }
 
     fn verify(&self, file: &Path) -> Result<(), String> {
-        let output = Command::new(file).arg("--version").stdin(Stdio::null()).output().map_err(|error| error.to_string())?;
+        let output = Command::new(file)
+            .arg("--version")
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|error| error.to_string())?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         // kubectl has no --version; that it ran is enough.
-        if self.name == "kubectl" || text.contains(self.version) { Ok(()) } else { Err(format!("it says {text:?}")) }
+        if self.name == "kubectl" || text.contains(self.version) {
+            Ok(())
+        } else {
+            Err(format!("it says {text:?}"))
+        }
     }
 
     fn build(&self, to: &Path, say: &dyn Fn(&str)) -> Result<()> {
-        let missing = |message: String| Error::Missing { name: self.name.to_owned(), version: self.version.to_owned(), message };
+        let missing = |message: String| Error::Missing {
+            name: self.name.to_owned(),
+            version: self.version.to_owned(),
+            message,
+        };
         if paths::on_path("go").is_none() {
-            return Err(missing("not in KUBEBUILDER_ASSETS, PATH or cache, no download, and no Go to build it with".to_owned()));
+            return Err(missing(
+                "not in KUBEBUILDER_ASSETS, PATH or cache, no download, and no Go to build it with"
+                    .to_owned(),
+            ));
         }
         let started = Instant::now();
         say(&format!("{} {}: building from its Go module", self.name, self.version));
@@ -193,7 +211,16 @@ fn go_arch() -> &'static str {
 /// Short time-outs: where the address cannot be reached, the build is the way.
 fn curl(address: &str, to: Option<&Path>) -> Result<Vec<u8>, String> {
     let mut command = Command::new("curl");
-    command.args(["--fail", "--silent", "--location", "--connect-timeout", "5", "--max-time", "300", address]);
+    command.args([
+        "--fail",
+        "--silent",
+        "--location",
+        "--connect-timeout",
+        "5",
+        "--max-time",
+        "300",
+        address,
+    ]);
     if let Some(to) = to {
         command.arg("--output").arg(to);
     }

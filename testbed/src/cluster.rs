@@ -54,7 +54,10 @@ impl Cluster {
     pub fn up(options: &Options, say: &dyn Fn(&str)) -> Result<Self> {
         let programs = find_all(&CONTROL_PLANE, say)?;
         if Self::open(&options.name).is_ok_and(|cluster| cluster.is_up()) {
-            return Err(Error::Other(format!("cluster {:?} is up already; bring it down first or choose another --name", options.name)));
+            return Err(Error::Other(format!(
+                "cluster {:?} is up already; bring it down first or choose another --name",
+                options.name
+            )));
         }
         let directory = paths::clusters().join(&options.name);
         let _ = fs::remove_dir_all(&directory);
@@ -80,16 +83,21 @@ impl Cluster {
     pub fn open(name: &str) -> Result<Self> {
         let directory = paths::clusters().join(name);
         let file = directory.join("cluster.json");
-        let text = fs::read_to_string(&file)
-            .map_err(|_| Error::Other(format!("no cluster {name:?}; start one with `cargo xtask cluster up --name {name}`")))?;
-        let record = serde_json::from_str(&text).map_err(|error| Error::Other(format!("{}: {error}", file.display())))?;
+        let text = fs::read_to_string(&file).map_err(|_| {
+            Error::Other(format!(
+                "no cluster {name:?}; start one with `cargo xtask cluster up --name {name}`"
+            ))
+        })?;
+        let record = serde_json::from_str(&text)
+            .map_err(|error| Error::Other(format!("{}: {error}", file.display())))?;
         Ok(Self { name: name.to_owned(), directory, record, tied: false })
     }
 
     /// Names of all clusters that were started and not brought down.
     pub fn all() -> Vec<String> {
         let entries = fs::read_dir(paths::clusters()).into_iter().flatten().flatten();
-        let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
         names.sort();
         names
     }
@@ -132,7 +140,8 @@ impl Cluster {
         let authority = Authority::open(&self.directory.join("pki"));
         let pair = authority.client(&file, user, groups)?;
         let path = self.directory.join(format!("{file}.kubeconfig"));
-        fs::write(&path, kubeconfig(&self.server(), &authority.certificate(), &pair)?).map_err(Error::file(&path))?;
+        fs::write(&path, kubeconfig(&self.server(), &authority.certificate(), &pair)?)
+            .map_err(Error::file(&path))?;
         Ok(path)
     }
 
@@ -228,14 +237,27 @@ impl Cluster {
     fn certificates(&self) -> Result<()> {
         let pki = self.directory.join("pki");
         let authority = Authority::create(&pki)?;
-        let names = ["127.0.0.1", "10.96.0.1", "10.244.0.1", "localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"];
+        let names = [
+            "127.0.0.1",
+            "10.96.0.1",
+            "10.244.0.1",
+            "localhost",
+            "kubernetes",
+            "kubernetes.default",
+            "kubernetes.default.svc",
+        ];
         authority.server("apiserver", "kube-apiserver", None, &names)?;
         authority.client("kubelet-client", "kube-apiserver-kubelet-client", &["system:masters"])?;
         authority.client("service-account", "service-accounts", &[])?;
         let write = |file: &str, user: &str, groups: &[&str]| -> Result<()> {
             let pair = authority.client(file, user, groups)?;
-            let path = self.directory.join(if file == "admin" { "kubeconfig".to_owned() } else { format!("{file}.kubeconfig") });
-            fs::write(&path, kubeconfig(&self.server(), &authority.certificate(), &pair)?).map_err(Error::file(&path))
+            let path = self.directory.join(if file == "admin" {
+                "kubeconfig".to_owned()
+            } else {
+                format!("{file}.kubeconfig")
+            });
+            fs::write(&path, kubeconfig(&self.server(), &authority.certificate(), &pair)?)
+                .map_err(Error::file(&path))
         };
         write("admin", "admin", &["system:masters"])?;
         write("controller-manager", "system:kube-controller-manager", &[])?;
@@ -256,7 +278,11 @@ impl Cluster {
             .args(["--unsafe-no-fsync", "--log-level=warn"]);
         let daemon = self.daemon("etcd");
         daemon.start(command, self.tied)?;
-        if wait_until(START, || TcpStream::connect(("127.0.0.1", client)).is_ok()) { Ok(()) } else { Err(daemon.not_ready(START)) }
+        if wait_until(START, || TcpStream::connect(("127.0.0.1", client)).is_ok()) {
+            Ok(())
+        } else {
+            Err(daemon.not_ready(START))
+        }
     }
 
     fn api_server(&self, program: &Path) -> Result<()> {
@@ -265,7 +291,11 @@ impl Cluster {
         command
             .arg(format!("--etcd-servers=http://127.0.0.1:{}", self.record.etcd_port))
             .arg(format!("--secure-port={}", self.record.api_port))
-            .args(["--bind-address=0.0.0.0", "--advertise-address=127.0.0.1", "--service-cluster-ip-range=10.96.0.0/16"])
+            .args([
+                "--bind-address=0.0.0.0",
+                "--advertise-address=127.0.0.1",
+                "--service-cluster-ip-range=10.96.0.0/16",
+            ])
             .arg(format!("--client-ca-file={}", pki("ca.crt")))
             .arg(format!("--tls-cert-file={}", pki("apiserver.crt")))
             .arg(format!("--tls-private-key-file={}", pki("apiserver.key")))
@@ -275,7 +305,11 @@ impl Cluster {
             .arg("--service-account-issuer=https://kubernetes.default.svc")
             .arg(format!("--service-account-key-file={}", pki("service-account.crt")))
             .arg(format!("--service-account-signing-key-file={}", pki("service-account.key")))
-            .args(["--authorization-mode=Node,RBAC", "--allow-privileged", "--enable-admission-plugins=NodeRestriction"])
+            .args([
+                "--authorization-mode=Node,RBAC",
+                "--allow-privileged",
+                "--enable-admission-plugins=NodeRestriction",
+            ])
             .args(["--endpoint-reconciler-type=none", "--profiling=false"]);
         let daemon = self.daemon("kube-apiserver");
         daemon.start(command, self.tied)?;
@@ -289,7 +323,11 @@ impl Cluster {
         let pki = |file: &str| self.directory.join("pki").join(file).display().to_string();
         let mut command = Command::new(program);
         command
-            .args(["--leader-elect=false", "--use-service-account-credentials=true", "--enable-hostpath-provisioner=true"])
+            .args([
+                "--leader-elect=false",
+                "--use-service-account-credentials=true",
+                "--enable-hostpath-provisioner=true",
+            ])
             .args(["--secure-port=0", "--allocate-node-cidrs=false"])
             .arg(format!("--kubeconfig={config}"))
             .arg(format!("--authentication-kubeconfig={config}"))
@@ -304,7 +342,11 @@ impl Cluster {
     /// The sign that the controllers are at work.
     fn wait_for_default_account(&self) -> Result<()> {
         let there = || self.kubectl(&["get", "serviceaccount", "default", "--namespace=default"]).is_ok();
-        if wait_until(START, there) { Ok(()) } else { Err(self.daemon("kube-controller-manager").not_ready(START)) }
+        if wait_until(START, there) {
+            Ok(())
+        } else {
+            Err(self.daemon("kube-controller-manager").not_ready(START))
+        }
     }
 }
 
@@ -336,7 +378,8 @@ fn free_port() -> Result<u16> {
     static GIVEN: Mutex<Vec<u16>> = Mutex::new(Vec::new());
     let mut given = GIVEN.lock().unwrap_or_else(PoisonError::into_inner);
     for _ in 0..100 {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).map_err(|error| Error::Other(format!("no free port: {error}")))?;
+        let listener = TcpListener::bind(("127.0.0.1", 0))
+            .map_err(|error| Error::Other(format!("no free port: {error}")))?;
         let port = listener.local_addr().map_err(|error| Error::Other(error.to_string()))?.port();
         if !given.contains(&port) {
             given.push(port);

@@ -45,14 +45,16 @@ impl Daemon {
             let parent = path.parent().unwrap_or(Path::new("."));
             fs::create_dir_all(parent).map_err(Error::file(parent))?;
         }
-        let log = File::options().create(true).append(true).open(self.log()).map_err(Error::file(&self.log()))?;
+        let log =
+            File::options().create(true).append(true).open(self.log()).map_err(Error::file(&self.log()))?;
         let errors = log.try_clone().map_err(Error::file(&self.log()))?;
         // A group of its own: Ctrl-C at a terminal reaches the command, which stops the cluster in order.
         command.stdin(Stdio::null()).stdout(log).stderr(errors).process_group(0);
         if tied {
             die_with_parent(&mut command);
         }
-        let failed = |error: std::io::Error| Error::Program { program: self.name.clone(), message: error.to_string() };
+        let failed =
+            |error: std::io::Error| Error::Program { program: self.name.clone(), message: error.to_string() };
         let mut child = command.spawn().map_err(failed)?;
         let pid = child.id();
         fs::write(self.pid_file(), pid.to_string()).map_err(Error::file(&self.pid_file()))?;
@@ -74,7 +76,9 @@ impl Daemon {
     /// Whether the process that was started last is gone. (Between fork and exec it does not bear its own name yet, so
     /// [`Self::pid`] would not know it.)
     pub fn ended(&self) -> bool {
-        let pid = fs::read_to_string(self.pid_file()).ok().and_then(|text| Pid::from_raw(text.trim().parse().ok()?));
+        let pid = fs::read_to_string(self.pid_file())
+            .ok()
+            .and_then(|text| Pid::from_raw(text.trim().parse().ok()?));
         pid.is_none_or(|pid| test_kill_process(pid).is_err())
     }
 
@@ -105,7 +109,12 @@ impl Daemon {
 
     /// The error of a program that did not become ready.
     pub fn not_ready(&self, waited: Duration) -> Error {
-        Error::NotReady { what: self.name.clone(), seconds: waited.as_secs(), log: self.log().display().to_string(), tail: self.tail() }
+        Error::NotReady {
+            what: self.name.clone(),
+            seconds: waited.as_secs(),
+            log: self.log().display().to_string(),
+            tail: self.tail(),
+        }
     }
 }
 
@@ -144,6 +153,7 @@ pub fn run(command: &mut Command) -> Result<String> {
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
-    let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let said =
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     Err(failed(format!("{}: {}", output.status, said.trim())))
 }

@@ -37,7 +37,12 @@ pub(crate) fn run(task: ClusterTask) -> Result<()> {
         ClusterTask::Up { name } => {
             let started = std::time::Instant::now();
             let cluster = Cluster::up(&Options { name, tied: false }, &say)?;
-            say(&format!("cluster {:?} is up at {} after {:.1} s", cluster.name(), cluster.server(), started.elapsed().as_secs_f64()));
+            say(&format!(
+                "cluster {:?} is up at {} after {:.1} s",
+                cluster.name(),
+                cluster.server(),
+                started.elapsed().as_secs_f64()
+            ));
             println!("export KUBECONFIG={}", cluster.kubeconfig().display());
         }
         ClusterTask::Down { name } => Cluster::open(&name)?.down(),
@@ -55,7 +60,9 @@ fn status() {
     for cluster in names.iter().filter_map(|name| Cluster::open(name).ok()) {
         println!("{}  {}  {}", cluster.name(), cluster.server(), cluster.kubeconfig().display());
         for daemon in cluster.daemons() {
-            let state = daemon.pid().map_or_else(|| "stopped".to_owned(), |pid| format!("pid {}", pid.as_raw_nonzero()));
+            let state = daemon
+                .pid()
+                .map_or_else(|| "stopped".to_owned(), |pid| format!("pid {}", pid.as_raw_nonzero()));
             println!("  {:24} {state:12} {}", daemon.name, daemon.log().display());
         }
     }

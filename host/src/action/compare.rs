@@ -56,8 +56,14 @@ mod tests {
     fn what_others_added_does_not_matter() {
         let live = json!({"spec": {"replicas": 1, "template": {"containers": [
             {"name": "app", "image": "a:1", "terminationMessagePath": "/dev/x"}, {"name": "sidecar"}]}}, "status": {}});
-        assert!(holds(&live, &json!({"spec": {"template": {"containers": [{"name": "app", "image": "a:1"}]}}})));
-        assert!(!holds(&live, &json!({"spec": {"template": {"containers": [{"name": "app", "image": "a:2"}]}}})));
+        assert!(holds(
+            &live,
+            &json!({"spec": {"template": {"containers": [{"name": "app", "image": "a:1"}]}}})
+        ));
+        assert!(!holds(
+            &live,
+            &json!({"spec": {"template": {"containers": [{"name": "app", "image": "a:2"}]}}})
+        ));
     }
 
     #[test]

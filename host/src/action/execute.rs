@@ -175,7 +175,8 @@ impl Executor {
         }
         let untouched = last.is_some_and(|last| last.resource_version == live.resource_version);
         let object: Value = serde_json::from_slice(live.json).ok()?;
-        if object.pointer("/metadata/deletionTimestamp").is_some() || !(untouched || holds(&object, desired)) {
+        if object.pointer("/metadata/deletionTimestamp").is_some() || !(untouched || holds(&object, desired))
+        {
             return None;
         }
         self.remember(key.clone(), said, live.resource_version);
@@ -191,14 +192,22 @@ impl Executor {
     ///
     /// # Errors
     /// Refusals of the grants and of the API server; `AlreadyExists` also when our own earlier try did arrive.
-    pub async fn create(&self, actor: &Actor<'_>, resource: &Resource, mut object: Value, tie: Tie) -> Result<Value, WriteError> {
+    pub async fn create(
+        &self,
+        actor: &Actor<'_>,
+        resource: &Resource,
+        mut object: Value,
+        tie: Tie,
+    ) -> Result<Value, WriteError> {
         let namespace = namespace_of(resource, &object)?;
         let name = object.pointer("/metadata/name").and_then(Value::as_str).map(ToOwned::to_owned);
         check_access(actor, "create", resource, "", namespace.as_deref(), name.as_deref())?;
         tie_to_owner(&mut object, actor, tie);
-        let path = format!("{}?fieldManager={}", resource.collection(namespace.as_deref()), escape(actor.manager));
+        let path =
+            format!("{}?fieldManager={}", resource.collection(namespace.as_deref()), escape(actor.manager));
         let call = Call::new(Method::POST, path, actor.grants.account.as_deref());
-        let (_, answer) = self.api.send_json(call.body("application/json", object.to_string().into_bytes())).await?;
+        let (_, answer) =
+            self.api.send_json(call.body("application/json", object.to_string().into_bytes())).await?;
         Ok(answer)
     }
 
@@ -206,15 +215,28 @@ impl Executor {
     ///
     /// # Errors
     /// Also when the object names no resource version.
-    pub async fn replace(&self, actor: &Actor<'_>, resource: &Resource, object: &Value) -> Result<Value, WriteError> {
+    pub async fn replace(
+        &self,
+        actor: &Actor<'_>,
+        resource: &Resource,
+        object: &Value,
+    ) -> Result<Value, WriteError> {
         let key = key_of(resource, object)?;
         if object.pointer("/metadata/resourceVersion").and_then(Value::as_str).is_none_or(str::is_empty) {
-            return Err(ApiError::invalid("a replaced object must carry the metadata.resourceVersion it was read with").into());
+            return Err(ApiError::invalid(
+                "a replaced object must carry the metadata.resourceVersion it was read with",
+            )
+            .into());
         }
         check(actor, "update", resource, "", &key)?;
         let path = resource.object(key.namespace.as_deref(), &key.name, "");
-        let call = Call::new(Method::PUT, format!("{path}?fieldManager={}", escape(actor.manager)), actor.grants.account.as_deref());
-        let (_, answer) = self.api.send_json(call.body("application/json", object.to_string().into_bytes())).await?;
+        let call = Call::new(
+            Method::PUT,
+            format!("{path}?fieldManager={}", escape(actor.manager)),
+            actor.grants.account.as_deref(),
+        );
+        let (_, answer) =
+            self.api.send_json(call.body("application/json", object.to_string().into_bytes())).await?;
         self.forget(&key);
         Ok(answer)
     }
@@ -234,7 +256,11 @@ impl Executor {
     ) -> Result<Value, WriteError> {
         check(actor, "patch", resource, subresource, key)?;
         let path = resource.object(key.namespace.as_deref(), &key.name, subresource);
-        let call = Call::new(Method::PATCH, format!("{path}?fieldManager={}", escape(actor.manager)), actor.grants.account.as_deref());
+        let call = Call::new(
+            Method::PATCH,
+            format!("{path}?fieldManager={}", escape(actor.manager)),
+            actor.grants.account.as_deref(),
+        );
         let (_, answer) = self.api.send_json(call.body(content_type, patch.into_bytes())).await?;
         self.forget(key);
         Ok(answer)
@@ -279,7 +305,8 @@ pub struct DeleteOptions {
 
 impl DeleteOptions {
     fn body(&self) -> String {
-        let mut body = json!({"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": self.propagation});
+        let mut body =
+            json!({"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": self.propagation});
         let mut preconditions = serde_json::Map::new();
         if let Some(uid) = &self.uid {
             preconditions.insert("uid".to_owned(), json!(uid));
@@ -311,7 +338,9 @@ fn tie_to_owner(object: &mut Value, actor: &Actor<'_>, tie: Tie) {
 /// Fields the server writes: in an applied text they would be claimed or refused.
 fn drop_server_fields(object: &mut Value) {
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
-        for field in ["managedFields", "resourceVersion", "uid", "creationTimestamp", "generation", "selfLink"] {
+        for field in
+            ["managedFields", "resourceVersion", "uid", "creationTimestamp", "generation", "selfLink"]
+        {
             metadata.remove(field);
         }
     }
@@ -322,7 +351,8 @@ fn drop_server_fields(object: &mut Value) {
 
 fn key_of(resource: &Resource, object: &Value) -> Result<ObjectKey, ApiError> {
     let namespace = namespace_of(resource, object)?;
-    let key = ObjectKey::of(object).ok_or_else(|| ApiError::invalid("an object needs apiVersion, kind and metadata.name"))?;
+    let key = ObjectKey::of(object)
+        .ok_or_else(|| ApiError::invalid("an object needs apiVersion, kind and metadata.name"))?;
     Ok(ObjectKey { namespace: namespace.as_deref().map(std::sync::Arc::from), ..key })
 }
 
@@ -330,12 +360,21 @@ fn namespace_of(resource: &Resource, object: &Value) -> Result<Option<String>, A
     let namespace = object.pointer("/metadata/namespace").and_then(Value::as_str).filter(|ns| !ns.is_empty());
     match (resource.namespaced, namespace) {
         (true, Some(namespace)) => Ok(Some(namespace.to_owned())),
-        (true, None) => Err(ApiError::invalid(format!("{} lives in a namespace, and the object names none", resource.gvk))),
+        (true, None) => Err(ApiError::invalid(format!(
+            "{} lives in a namespace, and the object names none",
+            resource.gvk
+        ))),
         (false, _) => Ok(None),
     }
 }
 
-fn check(actor: &Actor<'_>, verb: &str, resource: &Resource, subresource: &str, key: &ObjectKey) -> Result<(), WriteError> {
+fn check(
+    actor: &Actor<'_>,
+    verb: &str,
+    resource: &Resource,
+    subresource: &str,
+    key: &ObjectKey,
+) -> Result<(), WriteError> {
     check_access(actor, verb, resource, subresource, key.namespace.as_deref(), Some(&key.name))
 }
 

@@ -28,7 +28,11 @@ pub struct Entry {
 impl Entry {
     /// The entry of an object.
     pub fn of(key: &ObjectKey) -> Self {
-        Self { gvk: (*key.gvk).clone(), namespace: key.namespace.as_deref().map(ToOwned::to_owned), name: key.name.to_string() }
+        Self {
+            gvk: (*key.gvk).clone(),
+            namespace: key.namespace.as_deref().map(ToOwned::to_owned),
+            name: key.name.to_string(),
+        }
     }
 
     /// The object of an entry.
@@ -97,7 +101,8 @@ impl Inventories {
         ownership::refer(&mut object, owner);
         let path = format!("{}?fieldManager=pilothouse&force=true", self.path(plugin, owner));
         let call = Call::new(Method::PATCH, path, None);
-        let result = self.api.send(call.body("application/apply-patch+yaml", object.to_string().into_bytes())).await;
+        let result =
+            self.api.send(call.body("application/apply-patch+yaml", object.to_string().into_bytes())).await;
         // After a failed write the record may or may not have changed: read it again next time.
         match result {
             Ok(_) => {
@@ -147,5 +152,6 @@ fn name_of(plugin: &str, owner: &Owner) -> String {
 
 fn entries_of(object: &Value) -> Result<Vec<Entry>, ApiError> {
     let text = object.pointer("/data/children").and_then(Value::as_str).unwrap_or("[]");
-    serde_json::from_str(text).map_err(|error| ApiError::invalid(format!("the inventory is damaged: {error}")))
+    serde_json::from_str(text)
+        .map_err(|error| ApiError::invalid(format!("the inventory is damaged: {error}")))
 }

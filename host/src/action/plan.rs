@@ -105,7 +105,9 @@ mod tests {
 
     #[test]
     fn what_left_the_set_is_deleted_latest_first_and_announced_before() {
-        let first = plan(&[], vec![child("ConfigMap", "a"), child("ConfigMap", "b"), child("ConfigMap", "c")]).unwrap();
+        let first =
+            plan(&[], vec![child("ConfigMap", "a"), child("ConfigMap", "b"), child("ConfigMap", "c")])
+                .unwrap();
         let second = plan(&first.settle, vec![child("ConfigMap", "b")]).unwrap();
         let names = |entries: &[Entry]| entries.iter().map(|e| e.name.clone()).collect::<Vec<_>>();
         assert_eq!(names(&second.delete), ["c", "a"]);

@@ -8,7 +8,13 @@ use crate::plugin::instance::HookState;
 
 impl HookState {
     fn asset(&self, name: &str) -> Result<Arc<Asset>, assets::Error> {
-        self.context.binding.assets.iter().find(|asset| asset.name == name).cloned().ok_or(assets::Error::Unknown)
+        self.context
+            .binding
+            .assets
+            .iter()
+            .find(|asset| asset.name == name)
+            .cloned()
+            .ok_or(assets::Error::Unknown)
     }
 }
 
@@ -22,7 +28,9 @@ impl assets::Host for HookState {
             Err(error) => return Ok(Err(error)),
         };
         let state = tokio::task::spawn_blocking(move || asset.stat()).await?;
-        Ok(state.map(|state| assets::Tree { name, digest: state.digest.clone(), size: state.size }).map_err(|error| wit_error(&error)))
+        Ok(state
+            .map(|state| assets::Tree { name, digest: state.digest.clone(), size: state.size })
+            .map_err(|error| wit_error(&error)))
     }
 
     async fn read(&mut self, name: String) -> wasmtime::Result<Result<Vec<assets::File>, assets::Error>> {
@@ -41,13 +49,18 @@ impl assets::Host for HookState {
         if let Err(reason) = self.budget.take_bytes(bytes) {
             return Ok(Err(assets::Error::TooLarge(reason.to_owned())));
         }
-        Ok(Ok(files.into_iter().map(|file| assets::File { path: file.path, content: file.content }).collect()))
+        Ok(Ok(files
+            .into_iter()
+            .map(|file| assets::File { path: file.path, content: file.content })
+            .collect()))
     }
 }
 
 fn wit_error(error: &AssetError) -> assets::Error {
     match error {
         AssetError::TooLarge { .. } => assets::Error::TooLarge(error.to_string()),
-        AssetError::Unreadable { .. } | AssetError::Outside { .. } => assets::Error::Unreadable(error.to_string()),
+        AssetError::Unreadable { .. } | AssetError::Outside { .. } => {
+            assets::Error::Unreadable(error.to_string())
+        }
     }
 }

@@ -52,8 +52,14 @@ impl Rule {
         let named = self.resource_names.is_empty()
             || access.name.is_some_and(|name| self.resource_names.iter().any(|entry| entry == name));
         let placed = self.namespaces.is_empty()
-            || access.namespace.is_some_and(|ns| self.namespaces.iter().any(|entry| entry == ns || entry == "*"));
-        holds(&self.api_groups, access.group) && resource && holds(&self.verbs, access.verb) && named && placed
+            || access
+                .namespace
+                .is_some_and(|ns| self.namespaces.iter().any(|entry| entry == ns || entry == "*"));
+        holds(&self.api_groups, access.group)
+            && resource
+            && holds(&self.verbs, access.verb)
+            && named
+            && placed
     }
 }
 
@@ -202,7 +208,11 @@ mod tests {
 
     #[test]
     fn a_resource_does_not_stand_for_its_subresources() {
-        assert!(!rule(&["apps"], &["deployments"], &["*"]).allows(&access("patch", "deployments/scale", None)));
+        assert!(!rule(&["apps"], &["deployments"], &["*"]).allows(&access(
+            "patch",
+            "deployments/scale",
+            None
+        )));
         assert!(rule(&["apps"], &["*/scale"], &["*"]).allows(&access("patch", "deployments/scale", None)));
         assert!(rule(&["apps"], &["*"], &["*"]).allows(&access("patch", "deployments/scale", None)));
     }

@@ -32,14 +32,14 @@ impl HookState {
     fn settle(&mut self, bytes: usize) -> Result<(), Error> {
         self.budget.take_bytes(bytes).map_err(|reason| Error::Exhausted(reason.to_owned()))
     }
-
 }
 
 impl HookContext {
     /// Before a request leaves the host: the plugin's share of the API server.
     async fn pace(&self) -> Result<(), Error> {
         let share = self.throttle.acquire(Instant::now() + PATIENCE).await;
-        share.map_err(|late| Error::Throttled(u64::try_from(late.retry_after.as_millis()).unwrap_or(u64::MAX)))
+        share
+            .map_err(|late| Error::Throttled(u64::try_from(late.retry_after.as_millis()).unwrap_or(u64::MAX)))
     }
 
     /// The resource of a kind.
@@ -50,7 +50,9 @@ impl HookContext {
                 self.cluster.wait_for_kind(&self.owner.key);
                 Err(Error::UnknownKind(wit_gvk(gvk)))
             }
-            Err(error) => Err(Error::Unavailable(Status { code: 0, reason: String::new(), message: error.to_string() })),
+            Err(error) => {
+                Err(Error::Unavailable(Status { code: 0, reason: String::new(), message: error.to_string() }))
+            }
         }
     }
 
@@ -74,21 +76,24 @@ impl HookContext {
     }
 
     fn actor(&self) -> Actor<'_> {
-        Actor {
-            plugin: &self.plugin.name,
-            manager: &self.manager,
-            grants: &self.grants,
-            owner: &self.owner,
-        }
+        Actor { plugin: &self.plugin.name, manager: &self.manager, grants: &self.grants, owner: &self.owner }
     }
 }
 
 impl kube::Host for HookState {
-    async fn get(&mut self, object: ObjectRef, options: kube::ReadOptions) -> wasmtime::Result<Result<Option<String>, Error>> {
+    async fn get(
+        &mut self,
+        object: ObjectRef,
+        options: kube::ReadOptions,
+    ) -> wasmtime::Result<Result<Option<String>, Error>> {
         Ok(self.get_object(&object, &options).await)
     }
 
-    async fn list(&mut self, query: kube::Query, options: kube::ReadOptions) -> wasmtime::Result<Result<kube::Page, Error>> {
+    async fn list(
+        &mut self,
+        query: kube::Query,
+        options: kube::ReadOptions,
+    ) -> wasmtime::Result<Result<kube::Page, Error>> {
         Ok(self.list_objects(&query, &options).await)
     }
 
@@ -100,7 +105,11 @@ impl kube::Host for HookState {
         Ok(self.apply_all(items, options).await)
     }
 
-    async fn create(&mut self, object: String, ownership: kube::Ownership) -> wasmtime::Result<Result<String, Error>> {
+    async fn create(
+        &mut self,
+        object: String,
+        ownership: kube::Ownership,
+    ) -> wasmtime::Result<Result<String, Error>> {
         Ok(self.create_object(&object, ownership).await)
     }
 
@@ -118,7 +127,11 @@ impl kube::Host for HookState {
         Ok(self.patch_object(&object, format, patch, &subresource).await)
     }
 
-    async fn delete(&mut self, object: ObjectRef, options: kube::DeleteOptions) -> wasmtime::Result<Result<bool, Error>> {
+    async fn delete(
+        &mut self,
+        object: ObjectRef,
+        options: kube::DeleteOptions,
+    ) -> wasmtime::Result<Result<bool, Error>> {
         Ok(self.delete_object(&object, options).await)
     }
 

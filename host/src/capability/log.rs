@@ -7,7 +7,12 @@ use crate::plugin::instance::HookState;
 const MAX_FIELD: usize = 1_024;
 
 impl log::Host for HookState {
-    async fn write(&mut self, level: Level, message: String, fields: Vec<(String, String)>) -> wasmtime::Result<()> {
+    async fn write(
+        &mut self,
+        level: Level,
+        message: String,
+        fields: Vec<(String, String)>,
+    ) -> wasmtime::Result<()> {
         let bytes = message.len() + fields.iter().map(|(key, value)| key.len() + value.len()).sum::<usize>();
         if self.budget.take(0).is_err() || !self.budget.take_log(bytes) {
             return Ok(());
@@ -16,7 +21,8 @@ impl log::Host for HookState {
         let (plugin, revision) = (&*context.plugin.name, context.plugin.short());
         let object = context.owner.key.to_string();
         // Field names of a guest are not known at compile time, which tracing needs: they travel in one text.
-        let fields = fields.iter().map(|(key, value)| format!("{key}={:?}", cut(value))).collect::<Vec<_>>().join(" ");
+        let fields =
+            fields.iter().map(|(key, value)| format!("{key}={:?}", cut(value))).collect::<Vec<_>>().join(" ");
         match level {
             Level::Trace => tracing::trace!(target: "plugin", plugin, revision, %object, fields, "{message}"),
             Level::Debug => tracing::debug!(target: "plugin", plugin, revision, %object, fields, "{message}"),

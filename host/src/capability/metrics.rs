@@ -28,21 +28,38 @@ pub struct PluginMetrics {
 }
 
 impl PluginMetrics {
-    fn update(&self, plugin: &str, name: &str, labels: &[(String, String)], start: Series, change: impl FnOnce(&mut Series)) {
-        let Some(labels) = render_labels(plugin, labels).filter(|_| is_metric_name(name)) else { return self.drop_one() };
+    fn update(
+        &self,
+        plugin: &str,
+        name: &str,
+        labels: &[(String, String)],
+        start: Series,
+        change: impl FnOnce(&mut Series),
+    ) {
+        let Some(labels) = render_labels(plugin, labels).filter(|_| is_metric_name(name)) else {
+            return self.drop_one();
+        };
         let mut series = self.series.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (name.to_owned(), labels);
         if !series.contains_key(&key) {
             let prefix = format!("plugin=\"{plugin}\"");
             let same_plugin = series.keys().filter(|(_, labels)| labels.starts_with(&prefix)).count();
-            let same_name = series.range((name.to_owned(), String::new())..).next().filter(|((other, _), _)| other == name);
-            let other_type = same_name.is_some_and(|(_, s)| std::mem::discriminant(s) != std::mem::discriminant(&start));
+            let same_name = series
+                .range((name.to_owned(), String::new())..)
+                .next()
+                .filter(|((other, _), _)| other == name);
+            let other_type =
+                same_name.is_some_and(|(_, s)| std::mem::discriminant(s) != std::mem::discriminant(&start));
             if same_plugin >= MAX_SERIES || other_type {
                 return self.drop_one();
             }
         }
         let entry = series.entry(key).or_insert_with(|| start.clone());
-        if std::mem::discriminant(entry) == std::mem::discriminant(&start) { change(entry) } else { self.drop_one() }
+        if std::mem::discriminant(entry) == std::mem::discriminant(&start) {
+            change(entry)
+        } else {
+            self.drop_one()
+        }
     }
 
     fn drop_one(&self) {
@@ -52,7 +69,10 @@ impl PluginMetrics {
     /// The series in Prometheus' text format, without the final `# EOF`.
     pub fn write(&self, out: &mut String) -> std::fmt::Result {
         let dropped = self.dropped.load(std::sync::atomic::Ordering::Relaxed);
-        writeln!(out, "# TYPE pilothouse_plugin_metrics_dropped counter\npilothouse_plugin_metrics_dropped_total {dropped}")?;
+        writeln!(
+            out,
+            "# TYPE pilothouse_plugin_metrics_dropped counter\npilothouse_plugin_metrics_dropped_total {dropped}"
+        )?;
         let series = self.series.lock().unwrap_or_else(PoisonError::into_inner);
         let mut last = "";
         for ((name, labels), value) in series.iter() {
@@ -92,7 +112,10 @@ fn write_series(out: &mut String, name: &str, labels: &str, value: &Series) -> s
 fn is_metric_name(name: &str) -> bool {
     let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
     let reserved = ["_total", "_bucket", "_sum", "_count"].iter().any(|suffix| name.ends_with(suffix));
-    !reserved && name.len() <= 100 && name.chars().all(allowed) && name.starts_with(|c: char| c.is_ascii_lowercase())
+    !reserved
+        && name.len() <= 100
+        && name.chars().all(allowed)
+        && name.starts_with(|c: char| c.is_ascii_lowercase())
 }
 
 fn render_labels(plugin: &str, labels: &[(String, String)]) -> Option<String> {
@@ -110,7 +133,12 @@ fn render_labels(plugin: &str, labels: &[(String, String)]) -> Option<String> {
 }
 
 impl metrics::Host for HookState {
-    async fn counter_add(&mut self, name: String, value: f64, labels: Vec<(String, String)>) -> wasmtime::Result<()> {
+    async fn counter_add(
+        &mut self,
+        name: String,
+        value: f64,
+        labels: Vec<(String, String)>,
+    ) -> wasmtime::Result<()> {
         if self.budget.take(name.len()).is_ok() && value.is_finite() && value >= 0.0 {
             let add = |series: &mut Series| {
                 if let Series::Counter(total) = series {
@@ -122,7 +150,12 @@ impl metrics::Host for HookState {
         Ok(())
     }
 
-    async fn gauge_set(&mut self, name: String, value: f64, labels: Vec<(String, String)>) -> wasmtime::Result<()> {
+    async fn gauge_set(
+        &mut self,
+        name: String,
+        value: f64,
+        labels: Vec<(String, String)>,
+    ) -> wasmtime::Result<()> {
         if self.budget.take(name.len()).is_ok() && value.is_finite() {
             let set = |series: &mut Series| *series = Series::Gauge(value);
             self.context.metrics.update(&self.context.plugin.name, &name, &labels, Series::Gauge(0.0), set);
@@ -130,12 +163,19 @@ impl metrics::Host for HookState {
         Ok(())
     }
 
-    async fn observe_seconds(&mut self, name: String, value: f64, labels: Vec<(String, String)>) -> wasmtime::Result<()> {
+    async fn observe_seconds(
+        &mut self,
+        name: String,
+        value: f64,
+        labels: Vec<(String, String)>,
+    ) -> wasmtime::Result<()> {
         if self.budget.take(name.len()).is_ok() && value.is_finite() && value >= 0.0 {
             let empty = Series::Histogram { buckets: [0; BUCKETS.len()], sum: 0.0, count: 0 };
             let observe = |series: &mut Series| {
                 if let Series::Histogram { buckets, sum, count } = series {
-                    if let Some(bucket) = BUCKETS.iter().position(|bound| value <= *bound).and_then(|i| buckets.get_mut(i)) {
+                    if let Some(bucket) =
+                        BUCKETS.iter().position(|bound| value <= *bound).and_then(|i| buckets.get_mut(i))
+                    {
                         *bucket += 1;
                     }
                     *sum += value;
@@ -163,7 +203,9 @@ mod tests {
         let metrics = PluginMetrics::default();
         let labels = [("kind".to_owned(), "a\"b".to_owned())];
         metrics.update("helm", "renders", &labels, Series::Counter(0.0), |s| *s = Series::Counter(2.0));
-        assert!(text(&metrics).contains("pilothouse_plugin_renders_total{plugin=\"helm\",kind=\"a\\\"b\"} 2\n"));
+        assert!(
+            text(&metrics).contains("pilothouse_plugin_renders_total{plugin=\"helm\",kind=\"a\\\"b\"} 2\n")
+        );
     }
 
     #[test]

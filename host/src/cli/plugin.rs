@@ -12,7 +12,9 @@ use crate::plugin::package::{Package, PackageError, embed};
 #[derive(Debug, Subcommand)]
 pub enum PluginCommand {
     /// Put a manifest into a component, so that the host can load it.
-    #[command(after_help = "EXAMPLE:\n  pilothouse plugin build target/wasm32-wasip2/release/hello.wasm --manifest plugin.yaml -o hello.wasm")]
+    #[command(
+        after_help = "EXAMPLE:\n  pilothouse plugin build target/wasm32-wasip2/release/hello.wasm --manifest plugin.yaml -o hello.wasm"
+    )]
     Build {
         /// The component, as the compiler wrote it.
         component: PathBuf,
@@ -82,7 +84,14 @@ fn build(component: &Path, manifest: &Path, output: &Path) -> Result<String, Plu
     let bytes = embed(&read(component)?, &description).map_err(package)?;
     let built = Package::read(bytes).map_err(package)?;
     write_whole(output, &built.bytes)?;
-    Ok(format!("{}: {} {} ({} bytes, sha256 {})\n", output.display(), description.name, description.version, built.bytes.len(), built.digest))
+    Ok(format!(
+        "{}: {} {} ({} bytes, sha256 {})\n",
+        output.display(),
+        description.name,
+        description.version,
+        built.bytes.len(),
+        built.digest
+    ))
 }
 
 /// The host may be watching the directory: the file appears under its name when it is whole.
@@ -108,7 +117,8 @@ fn inspect(plugin: &Path) -> Result<String, PluginCommandError> {
     let _ = writeln!(out, "interface  {}", manifest.interface);
     let _ = writeln!(out, "sha256     {}  ({} bytes)", read.digest, read.bytes.len());
     for kind in &manifest.kinds {
-        let finalizer = kind.finalizer.as_deref().map(|name| format!("  finalizer {name}")).unwrap_or_default();
+        let finalizer =
+            kind.finalizer.as_deref().map(|name| format!("  finalizer {name}")).unwrap_or_default();
         let _ = writeln!(out, "kind       {}{finalizer}", kind.gvk());
     }
     if manifest.bindable {
@@ -128,5 +138,6 @@ fn inspect(plugin: &Path) -> Result<String, PluginCommandError> {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, PluginCommandError> {
-    std::fs::read(path).map_err(|source| PluginCommandError::File { path: path.display().to_string(), source })
+    std::fs::read(path)
+        .map_err(|source| PluginCommandError::File { path: path.display().to_string(), source })
 }

@@ -34,7 +34,13 @@ pub struct RunArgs {
     #[arg(long, env = "PILOTHOUSE_WATCHES_FILE", value_name = "FILE")]
     pub watches_file: Option<PathBuf>,
     /// Directory of plugin files (*.wasm), watched for changes. May be given several times.
-    #[arg(long, env = "PILOTHOUSE_PLUGIN_DIR", value_name = "DIR", value_delimiter = ',', default_value = "/plugins")]
+    #[arg(
+        long,
+        env = "PILOTHOUSE_PLUGIN_DIR",
+        value_name = "DIR",
+        value_delimiter = ',',
+        default_value = "/plugins"
+    )]
     pub plugin_dir: Vec<PathBuf>,
     /// What plugins may do.
     #[arg(long, env = "PILOTHOUSE_GRANTS", value_name = "FILE")]
@@ -99,7 +105,8 @@ fn address(text: &str) -> Result<Address, String> {
         return Ok(Address(None));
     }
     let full = if text.starts_with(':') { format!("0.0.0.0{text}") } else { text.to_owned() };
-    let parsed = full.parse().map_err(|_| format!("{text:?} is no address such as :8080 or 127.0.0.1:8080"))?;
+    let parsed =
+        full.parse().map_err(|_| format!("{text:?} is no address such as :8080 or 127.0.0.1:8080"))?;
     Ok(Address(Some(parsed)))
 }
 
@@ -137,7 +144,9 @@ mod tests {
 
     #[test]
     fn a_wrong_address_is_answered_with_an_example() {
-        let error = Cli::try_parse_from(["pilothouse", "run", "--metrics-bind-address", "x"]).unwrap_err().to_string();
+        let error = Cli::try_parse_from(["pilothouse", "run", "--metrics-bind-address", "x"])
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("is no address such as :8080"), "{error}");
         assert_eq!(parse(&["--metrics-bind-address", "0"]).metrics_bind_address, Address(None));
     }

@@ -56,7 +56,13 @@ pub struct ApiError {
 impl ApiError {
     /// An error of the host's own making that stands for an invalid request.
     pub fn invalid(message: impl Into<String>) -> Self {
-        Self { kind: ErrorKind::Invalid, code: 400, reason: "BadRequest".to_owned(), message: message.into(), retry_after: None }
+        Self {
+            kind: ErrorKind::Invalid,
+            code: 400,
+            reason: "BadRequest".to_owned(),
+            message: message.into(),
+            retry_after: None,
+        }
     }
 
     fn no_answer(message: String) -> Self {
@@ -93,7 +99,10 @@ impl<'a> Call<'a> {
     }
 
     fn request(&self) -> Result<Request<Body>, ApiError> {
-        let mut request = Request::builder().method(self.method.clone()).uri(&self.path).header(header::ACCEPT, "application/json");
+        let mut request = Request::builder()
+            .method(self.method.clone())
+            .uri(&self.path)
+            .header(header::ACCEPT, "application/json");
         if let Some(account) = self.account {
             request = request.header("Impersonate-User", account);
         }
@@ -146,12 +155,16 @@ impl Api {
         loop {
             let result = match tokio::time::timeout(TIMEOUT, self.send_once(&call)).await {
                 Ok(result) => result,
-                Err(_) => Err(ApiError::no_answer(format!("the API server did not answer within {TIMEOUT:?}"))),
+                Err(_) => {
+                    Err(ApiError::no_answer(format!("the API server did not answer within {TIMEOUT:?}")))
+                }
             };
             let code = result.as_ref().map_or_else(|error| error.code, |reply| reply.code);
             self.metrics.count(call.method.as_str(), code);
             match result {
-                Err(ApiError { kind: ErrorKind::Throttled, retry_after: Some(wait), .. }) if again > 0 && wait <= SHORT_WAIT => {
+                Err(ApiError { kind: ErrorKind::Throttled, retry_after: Some(wait), .. })
+                    if again > 0 && wait <= SHORT_WAIT =>
+                {
                     again -= 1;
                     tokio::time::sleep(wait).await;
                 }
@@ -173,12 +186,20 @@ impl Api {
 
     async fn send_once(&self, call: &Call<'_>) -> Result<Reply, ApiError> {
         let sent = self.client.send(call.request()?).await;
-        let response = sent.map_err(|error| ApiError::no_answer(format!("no answer from the API server: {}", chain(&error))))?;
+        let response = sent.map_err(|error| {
+            ApiError::no_answer(format!("no answer from the API server: {}", chain(&error)))
+        })?;
         let (head, body) = response.into_parts();
         let body = Limited::new(body, call.max_bytes).collect().await.map_err(|error| {
             if error.is::<LengthLimitError>() {
                 let message = format!("the answer is larger than {} bytes", call.max_bytes);
-                ApiError { kind: ErrorKind::TooLarge, code: 0, reason: String::new(), message, retry_after: None }
+                ApiError {
+                    kind: ErrorKind::TooLarge,
+                    code: 0,
+                    reason: String::new(),
+                    message,
+                    retry_after: None,
+                }
             } else {
                 ApiError::no_answer(format!("the API server's answer broke off: {error}"))
             }

@@ -37,7 +37,12 @@ impl Reviews {
     ///
     /// # Errors
     /// When the API server does not answer.
-    pub async fn allowed(&self, api: &Api, account: Option<&str>, access: &Access<'_>) -> Result<bool, ApiError> {
+    pub async fn allowed(
+        &self,
+        api: &Api,
+        account: Option<&str>,
+        access: &Access<'_>,
+    ) -> Result<bool, ApiError> {
         let question = Question {
             account: account.map(ToOwned::to_owned),
             verb: access.verb.to_owned(),
@@ -58,7 +63,8 @@ impl Reviews {
             }},
         });
         let path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews".to_owned();
-        let call = Call::new(Method::POST, path, account).body("application/json", body.to_string().into_bytes());
+        let call =
+            Call::new(Method::POST, path, account).body("application/json", body.to_string().into_bytes());
         let (_, answer) = api.send_json(call).await?;
         let allowed = answer.pointer("/status/allowed").and_then(Value::as_bool).unwrap_or(false);
         self.remember(question, allowed);

@@ -7,8 +7,8 @@ use std::time::Duration;
 use futures::StreamExt as _;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::core::PartialObjectMeta;
-use kube::runtime::watcher::{self, watcher};
 use kube::runtime::WatchStreamExt as _;
+use kube::runtime::watcher::{self, watcher};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -79,7 +79,12 @@ impl std::fmt::Debug for Discovery {
 impl Discovery {
     /// Knows nothing yet; the first question reads.
     pub fn new(client: kube::Client) -> Self {
-        Self { client, known: RwLock::default(), reading: tokio::sync::Mutex::default(), generation: watch::Sender::new(0) }
+        Self {
+            client,
+            known: RwLock::default(),
+            reading: tokio::sync::Mutex::default(),
+            generation: watch::Sender::new(0),
+        }
     }
 
     /// The resource of a kind. A kind that is not known is looked up again, at most once a second.
@@ -167,12 +172,15 @@ impl Discovery {
         let groups = self.client.list_api_groups_aggregated().await.map_err(unavailable)?;
         let mut served = Vec::new();
         for group in core.items.iter().chain(&groups.items) {
-            let name = group.metadata.as_ref().and_then(|metadata| metadata.name.as_deref()).unwrap_or_default();
+            let name =
+                group.metadata.as_ref().and_then(|metadata| metadata.name.as_deref()).unwrap_or_default();
             // The first version of a group is the preferred one.
             for (index, version) in group.versions.iter().enumerate() {
                 let version_name = version.version.as_deref().unwrap_or_default();
                 for resource in &version.resources {
-                    let (Some(plural), Some(kind)) = (&resource.resource, &resource.response_kind) else { continue };
+                    let (Some(plural), Some(kind)) = (&resource.resource, &resource.response_kind) else {
+                        continue;
+                    };
                     let kind_name = kind.kind.as_deref().unwrap_or_default();
                     let gvk = Gvk::new(name, version_name, kind_name);
                     let namespaced = resource.scope.as_deref() == Some("Namespaced");
@@ -202,7 +210,11 @@ impl Discovery {
     }
 
     async fn read_version(&self) -> Result<Version, DiscoveryError> {
-        let info = self.client.apiserver_version().await.map_err(|error| DiscoveryError::Unavailable(Box::new(error)))?;
+        let info = self
+            .client
+            .apiserver_version()
+            .await
+            .map_err(|error| DiscoveryError::Unavailable(Box::new(error)))?;
         let version = Version { major: info.major, minor: info.minor, git_version: info.git_version };
         self.known.write().unwrap_or_else(PoisonError::into_inner).version = Some(version.clone());
         Ok(version)

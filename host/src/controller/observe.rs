@@ -78,15 +78,21 @@ impl Observer {
     pub fn watch_tied(&self, plugin: &Arc<str>, gvk: &Gvk) -> Vec<WatchHandle> {
         let mut tied = self.tied.lock().unwrap_or_else(PoisonError::into_inner);
         let start = || {
-            let scopes: Vec<Option<Arc<str>>> =
-                if self.namespaces.is_empty() { vec![None] } else { self.namespaces.iter().cloned().map(Some).collect() };
+            let scopes: Vec<Option<Arc<str>>> = if self.namespaces.is_empty() {
+                vec![None]
+            } else {
+                self.namespaces.iter().cloned().map(Some).collect()
+            };
             let spec = |namespace| WatchSpec {
                 gvk: Arc::new(gvk.clone()),
                 namespace,
                 labels: format!("{PLUGIN_LABEL}={plugin}"),
                 fields: String::new(),
             };
-            scopes.into_iter().map(|ns| self.watches.acquire(&spec(ns), self.subscriber("tied", Origin::Tied))).collect()
+            scopes
+                .into_iter()
+                .map(|ns| self.watches.acquire(&spec(ns), self.subscriber("tied", Origin::Tied)))
+                .collect()
         };
         tied.entry((Arc::clone(plugin), gvk.clone())).or_insert_with(start).clone()
     }
@@ -116,18 +122,25 @@ impl Observer {
                 self.watch_tied(plugin, &host_gvk(gvk));
             }
             if let Some(spec) = wished_spec(watch) {
-                handles.push(self.watches.acquire(&spec, self.subscriber("wished", Origin::Wished(spec.clone()))));
+                handles.push(
+                    self.watches.acquire(&spec, self.subscriber("wished", Origin::Wished(spec.clone()))),
+                );
             }
         }
         let mut wished = self.wished.lock().unwrap_or_else(PoisonError::into_inner);
         // The new ones are held before the old ones are let go: a watch in both never stops.
-        if handles.is_empty() { wished.remove(owner) } else { wished.insert(owner.clone(), handles) };
+        if handles.is_empty() {
+            wished.remove(owner)
+        } else {
+            wished.insert(owner.clone(), handles)
+        };
     }
 }
 
 /// The watch for a wish about objects that are not tied to the owner.
 pub fn wished_spec(watch: &Watch) -> Option<WatchSpec> {
-    let namespace = |namespace: &Option<String>| namespace.as_deref().filter(|ns| !ns.is_empty()).map(Arc::from);
+    let namespace =
+        |namespace: &Option<String>| namespace.as_deref().filter(|ns| !ns.is_empty()).map(Arc::from);
     match &watch.target {
         WatchTarget::Owned(_) => None,
         WatchTarget::Object(object) => Some(WatchSpec {

@@ -98,7 +98,13 @@ impl Reconciler {
     /// # Guarantees
     /// Level-triggered: calling it again without a change sends nothing. A fault of the plugin ends as a condition of this
     /// object. Never fails: what goes wrong is told on the object, logged, counted and retried.
-    pub async fn reconcile(&self, work: &Work, binding: &Arc<Binding>, object: Value, throttle: Arc<Throttle>) -> Done {
+    pub async fn reconcile(
+        &self,
+        work: &Work,
+        binding: &Arc<Binding>,
+        object: Value,
+        throttle: Arc<Throttle>,
+    ) -> Done {
         let span = tracing::info_span!(
             "reconcile", object = %work.key, plugin = %binding.plugin, revision = tracing::field::Empty,
             failures = work.failures, waited_ms = u64::try_from(work.waited.as_millis()).unwrap_or(u64::MAX),
@@ -108,11 +114,22 @@ impl Reconciler {
         let done = self.prepare_and_run(work, binding, object, throttle).instrument(span.clone()).await;
         self.metrics.reconciled(&binding.plugin, done.verdict, started.elapsed());
         span.record("result", metrics::result_label(done.verdict));
-        span.in_scope(|| tracing::debug!(elapsed_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX), "reconciled"));
+        span.in_scope(|| {
+            tracing::debug!(
+                elapsed_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+                "reconciled"
+            )
+        });
         done
     }
 
-    async fn prepare_and_run(&self, work: &Work, binding: &Arc<Binding>, object: Value, throttle: Arc<Throttle>) -> Done {
+    async fn prepare_and_run(
+        &self,
+        work: &Work,
+        binding: &Arc<Binding>,
+        object: Value,
+        throttle: Arc<Throttle>,
+    ) -> Done {
         let Some(revision) = self.registry.active(&binding.plugin) else {
             tracing::warn!("no revision of the plugin is at work");
             return Done::verdict(Verdict::RetryAfter(Duration::from_secs(5)));
@@ -154,9 +171,13 @@ impl Reconciler {
         let request = request_of(case, revision);
         let context = self.context(case, revision);
         let (answer, cost) = call(revision, hook, &request, context).await;
-        tracing::Span::current().record("hook_ms", u64::try_from(cost.elapsed.as_millis()).unwrap_or(u64::MAX));
+        tracing::Span::current()
+            .record("hook_ms", u64::try_from(cost.elapsed.as_millis()).unwrap_or(u64::MAX));
         if cost.dropped_lines > 0 {
-            tracing::warn!(lines = cost.dropped_lines, "log lines of the plugin were dropped: its budget is used up");
+            tracing::warn!(
+                lines = cost.dropped_lines,
+                "log lines of the plugin were dropped: its budget is used up"
+            );
         }
         let fault = answer.as_ref().err().map(Fault::reason);
         self.metrics.called(&revision.identity.name, hook, fault, cost.elapsed);
@@ -188,7 +209,9 @@ impl Reconciler {
                 let mut told = refusal.told;
                 let (sentence, verdict) = match refusal.error {
                     HookError::Retry(sentence) => (sentence, Verdict::Retry),
-                    HookError::RetryAfter((sentence, ms)) => (sentence, Verdict::RetryAfter(Duration::from_millis(ms))),
+                    HookError::RetryAfter((sentence, ms)) => {
+                        (sentence, Verdict::RetryAfter(Duration::from_millis(ms)))
+                    }
                     HookError::Permanent(sentence) => {
                         told.state = State::Stalled((refusal.reason.clone(), sentence.clone()));
                         (sentence, Verdict::Done)
@@ -208,9 +231,12 @@ impl Reconciler {
         tracing::warn!(reason = fault.reason(), message, "plugin fault");
         let standing = self.quarantine.fault(&revision.identity, &case.owner.key);
         let (state, verdict) = match standing {
-            Standing::Open => (State::Progressing((fault.reason().to_owned(), message.clone())), Verdict::Retry),
+            Standing::Open => {
+                (State::Progressing((fault.reason().to_owned(), message.clone())), Verdict::Retry)
+            }
             Standing::Closed(wait) => {
-                let told = format!("{message}; it is not called for this object for the next {} s", wait.as_secs());
+                let told =
+                    format!("{message}; it is not called for this object for the next {} s", wait.as_secs());
                 (State::Stalled((fault.reason().to_owned(), told)), Verdict::RetryAfter(wait))
             }
         };

@@ -11,7 +11,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tracing::Instrument as _;
 
-use super::observe::{Observed, Origin, Observer};
+use super::observe::{Observed, Observer, Origin};
 use super::queue::{Priority, Queue, Reason, Verdict, Work};
 use super::reconcile::{Done, PLUGIN_BURST, PLUGIN_QPS, Reconciler};
 use super::routes::{Kind, Routes};
@@ -98,12 +98,13 @@ impl Supervisor {
             return;
         }
         let binding = Arc::new(binding);
-        let scopes: Vec<Option<&str>> =
-            if self.namespaces.is_empty() { vec![None] } else { self.namespaces.iter().map(|ns| Some(ns.as_str())).collect() };
-        let watches: Vec<WatchHandle> = scopes
-            .into_iter()
-            .map(|namespace| self.observer.watch_primary(&binding, namespace))
-            .collect();
+        let scopes: Vec<Option<&str>> = if self.namespaces.is_empty() {
+            vec![None]
+        } else {
+            self.namespaces.iter().map(|ns| Some(ns.as_str())).collect()
+        };
+        let watches: Vec<WatchHandle> =
+            scopes.into_iter().map(|namespace| self.observer.watch_primary(&binding, namespace)).collect();
         for (index, watch) in watches.iter().enumerate() {
             self.await_sync(&binding, index, watch);
         }
@@ -130,7 +131,9 @@ impl Supervisor {
     fn unbind(&self, plugin: &str, keep: impl Fn(&Gvk) -> bool) {
         let mut bound = self.bound.write().unwrap_or_else(PoisonError::into_inner);
         bound.retain(|gvk, entry| {
-            let stays = &*entry.binding.plugin != plugin || entry.binding.origin != plugin_origin(plugin) || keep(gvk);
+            let stays = &*entry.binding.plugin != plugin
+                || entry.binding.origin != plugin_origin(plugin)
+                || keep(gvk);
             if !stays {
                 tracing::info!(kind = %gvk, plugin, "no longer watched; its objects are left as they are");
             }
@@ -178,7 +181,11 @@ impl Supervisor {
         let kind = match (&event.before, &event.after) {
             // The first list after a start: owners are queued anyway.
             (None, Some(_)) if event.relisted => return,
-            (_, Some(after)) if self.reconciler.cluster.executor.is_own_write(&event.key, &after.resource_version) => return,
+            (_, Some(after))
+                if self.reconciler.cluster.executor.is_own_write(&event.key, &after.resource_version) =>
+            {
+                return;
+            }
             (Some(before), Some(after)) if before.digest == after.digest => Kind::StatusOnly,
             _ => Kind::Drift,
         };
@@ -252,7 +259,13 @@ impl Supervisor {
         }
         self.queue.finish(work, done.verdict);
         if matches!(done.verdict, Verdict::Done) && !binding.resync.is_zero() {
-            self.queue.add_after(&key, &binding.plugin, Reason::Resync, Priority::Low, spread(&key, binding.resync));
+            self.queue.add_after(
+                &key,
+                &binding.plugin,
+                Reason::Resync,
+                Priority::Low,
+                spread(&key, binding.resync),
+            );
         }
     }
 
@@ -264,7 +277,11 @@ impl Supervisor {
     }
 
     /// Takes changes of plugins to bindings and queue, until the stream ends.
-    pub async fn follow_plugins(self: Arc<Self>, mut changes: mpsc::UnboundedReceiver<Change>, told: impl Fn(&Change) + Send) {
+    pub async fn follow_plugins(
+        self: Arc<Self>,
+        mut changes: mpsc::UnboundedReceiver<Change>,
+        told: impl Fn(&Change) + Send,
+    ) {
         while let Some(change) = changes.recv().await {
             told(&change);
             match &change {
@@ -314,7 +331,10 @@ impl Supervisor {
 
     /// Queues every object of the kinds that use an asset again.
     pub fn requeue_asset(&self, asset: &Arc<crate::asset::Asset>) {
-        self.requeue(|binding| binding.assets.iter().any(|other| Arc::ptr_eq(other, asset)), &Reason::Configuration);
+        self.requeue(
+            |binding| binding.assets.iter().any(|other| Arc::ptr_eq(other, asset)),
+            &Reason::Configuration,
+        );
     }
 
     fn requeue(&self, concerns: impl Fn(&Binding) -> bool, reason: &Reason) {
@@ -338,7 +358,9 @@ impl Supervisor {
 
     fn throttle(&self, plugin: &Arc<str>) -> Arc<Throttle> {
         let mut throttles = self.throttles.lock().unwrap_or_else(PoisonError::into_inner);
-        let throttle = throttles.entry(Arc::clone(plugin)).or_insert_with(|| Arc::new(Throttle::new(PLUGIN_QPS, PLUGIN_BURST)));
+        let throttle = throttles
+            .entry(Arc::clone(plugin))
+            .or_insert_with(|| Arc::new(Throttle::new(PLUGIN_QPS, PLUGIN_BURST)));
         Arc::clone(throttle)
     }
 

@@ -144,7 +144,8 @@ impl Watches {
             subscribers: RwLock::default(),
             task: Mutex::default(),
         });
-        let run = run(Arc::downgrade(&shared), spec.clone(), self.client.clone(), Arc::clone(&self.discovery));
+        let run =
+            run(Arc::downgrade(&shared), spec.clone(), self.client.clone(), Arc::clone(&self.discovery));
         let task = tokio::spawn(run).abort_handle();
         *shared.task.lock().unwrap_or_else(PoisonError::into_inner) = Some(task);
         shared

@@ -5,9 +5,7 @@ use std::time::{Duration, Instant as StdInstant};
 
 use serde_json::Value;
 
-use super::bindings::{
-    Condition, Event, Failure, Finalized, HookError, Outcome, Request, State, Watch,
-};
+use super::bindings::{Condition, Event, Failure, Finalized, HookError, Outcome, Request, State, Watch};
 use super::instance::{Exceeded, Instance};
 use super::revision::Revision;
 use crate::capability::HookContext;
@@ -193,10 +191,13 @@ enum Raw {
 impl Raw {
     fn bytes(&self) -> u64 {
         let bytes = match self {
-            Self::Reconcile(Ok(outcome)) | Self::Finalize(Ok(Finalized::Waiting(outcome))) => outcome_bytes(outcome),
+            Self::Reconcile(Ok(outcome)) | Self::Finalize(Ok(Finalized::Waiting(outcome))) => {
+                outcome_bytes(outcome)
+            }
             Self::Finalize(Ok(Finalized::Done)) => 0,
             Self::Reconcile(Err(failure)) | Self::Finalize(Err(failure)) => {
-                failure.status.as_ref().map_or(0, String::len) + told_bytes(&failure.conditions, &failure.events)
+                failure.status.as_ref().map_or(0, String::len)
+                    + told_bytes(&failure.conditions, &failure.events)
             }
         };
         u64::try_from(bytes).unwrap_or(u64::MAX)
@@ -228,7 +229,8 @@ fn told_bytes(conditions: &[Condition], events: &[Event]) -> usize {
 
 fn check_outcome(outcome: Outcome, mut events: Vec<Event>) -> Result<Reply, String> {
     let parse_child = |(index, text): (usize, String)| -> Result<Value, String> {
-        let child: Value = serde_json::from_str(&text).map_err(|e| format!("children[{index}] is not JSON: {e}"))?;
+        let child: Value =
+            serde_json::from_str(&text).map_err(|e| format!("children[{index}] is not JSON: {e}"))?;
         if child.is_object() { Ok(child) } else { Err(format!("children[{index}] is not an object")) }
     };
     let children = outcome
@@ -251,7 +253,9 @@ fn check_outcome(outcome: Outcome, mut events: Vec<Event>) -> Result<Reply, Stri
 fn check_failure(failure: Failure, mut events: Vec<Event>) -> Result<Refusal, String> {
     events.extend(failure.events);
     let sentence = match &failure.error {
-        HookError::Retry(text) | HookError::RetryAfter((text, _)) | HookError::Permanent(text) => text.clone(),
+        HookError::Retry(text) | HookError::RetryAfter((text, _)) | HookError::Permanent(text) => {
+            text.clone()
+        }
     };
     let reason = if failure.reason.is_empty() { "ReconcileError".to_owned() } else { failure.reason };
     let told = Reply {

@@ -88,11 +88,18 @@ impl CompiledCache {
             return None;
         }
         drop(code);
-        #[expect(unsafe_code, reason = "the only way to load compiled code; its keyed hash was checked above")]
+        #[expect(
+            unsafe_code,
+            reason = "the only way to load compiled code; its keyed hash was checked above"
+        )]
         // SAFETY: the bytes were written by this host (checked with a key that lies in a directory only its user may
         // enter) from `precompile_component` of an engine with the same compatibility hash.
         let loaded = unsafe { Component::deserialize_file(engine.wasmtime(), path) };
-        loaded.inspect_err(|error| tracing::debug!(path = %path.display(), %error, "compiled plugin not usable")).ok()
+        loaded
+            .inspect_err(
+                |error| tracing::debug!(path = %path.display(), %error, "compiled plugin not usable"),
+            )
+            .ok()
     }
 
     /// Both files appear under their names only when they are whole.

@@ -1,7 +1,7 @@
 //! The WebAssembly engine: its settings, its linker and the clock that stops guests.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use wasmtime::component::{HasSelf, Linker};

@@ -58,16 +58,29 @@ struct MemoryLimit {
 }
 
 impl ResourceLimiter for MemoryLimit {
-    fn memory_growing(&mut self, _current: usize, desired: usize, _max: Option<usize>) -> wasmtime::Result<bool> {
+    fn memory_growing(
+        &mut self,
+        _current: usize,
+        desired: usize,
+        _max: Option<usize>,
+    ) -> wasmtime::Result<bool> {
         if desired > self.bytes {
             self.exceeded = Some(desired);
-            return Err(wasmtime::Error::msg(format!("asked for {desired} bytes of memory, may have {}", self.bytes)));
+            return Err(wasmtime::Error::msg(format!(
+                "asked for {desired} bytes of memory, may have {}",
+                self.bytes
+            )));
         }
         self.used = self.used.max(desired);
         Ok(true)
     }
 
-    fn table_growing(&mut self, _current: usize, desired: usize, _max: Option<usize>) -> wasmtime::Result<bool> {
+    fn table_growing(
+        &mut self,
+        _current: usize,
+        desired: usize,
+        _max: Option<usize>,
+    ) -> wasmtime::Result<bool> {
         Ok(desired <= 100_000)
     }
 }
@@ -119,7 +132,9 @@ impl Instance {
     ) -> wasmtime::Result<Self> {
         let mut store = Store::new(engine.wasmtime(), HookState::new(limits, context));
         store.limiter(|state| &mut state.memory);
-        store.set_hostcall_fuel(usize::try_from(limits.answer_bytes.max(limits.host_bytes)).unwrap_or(usize::MAX));
+        store.set_hostcall_fuel(
+            usize::try_from(limits.answer_bytes.max(limits.host_bytes)).unwrap_or(usize::MAX),
+        );
         store.epoch_deadline_callback(on_tick);
         store.set_epoch_deadline(1);
         let plugin = pre.instantiate_async(&mut store).await?;

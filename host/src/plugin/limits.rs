@@ -85,7 +85,12 @@ pub struct Budget {
 impl Budget {
     /// A full budget.
     pub fn new(limits: &Limits) -> Self {
-        Self { calls: limits.host_calls, bytes: limits.host_bytes, log_bytes: limits.log_bytes, dropped_lines: 0 }
+        Self {
+            calls: limits.host_calls,
+            bytes: limits.host_bytes,
+            log_bytes: limits.log_bytes,
+            dropped_lines: 0,
+        }
     }
 
     /// Takes one call and the bytes it brings. The sentence says which budget is used up.
@@ -149,9 +154,13 @@ mod tests {
 
     #[test]
     fn a_budget_says_which_part_is_used_up() {
-        let wish = LimitsSpec { host_calls: Some(1), host_mib: Some(1), log_kib: Some(1), ..LimitsSpec::default() };
+        let wish =
+            LimitsSpec { host_calls: Some(1), host_mib: Some(1), log_kib: Some(1), ..LimitsSpec::default() };
         let mut budget = Budget::new(&Limits::effective(wish, LimitsSpec::default()));
-        assert_eq!(budget.take_bytes(2 * 1024 * 1024), Err("the hook's budget of bytes exchanged with the host is used up"));
+        assert_eq!(
+            budget.take_bytes(2 * 1024 * 1024),
+            Err("the hook's budget of bytes exchanged with the host is used up")
+        );
         assert_eq!(budget.take(10), Ok(()));
         assert_eq!(budget.take(10), Err("the hook's budget of host calls is used up"));
         assert!(budget.take_log(1000));

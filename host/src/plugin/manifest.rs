@@ -125,7 +125,8 @@ impl Manifest {
     /// # Errors
     /// With line and column where the text is at fault.
     pub fn parse(text: &str) -> Result<Self, ManifestError> {
-        let manifest: Self = serde_saphyr::from_str(text).map_err(|error| ManifestError::Syntax(error.to_string()))?;
+        let manifest: Self =
+            serde_saphyr::from_str(text).map_err(|error| ManifestError::Syntax(error.to_string()))?;
         manifest.check()?;
         Ok(manifest)
     }
@@ -144,7 +145,9 @@ impl Manifest {
         }
         check_interface(&self.interface)?;
         if self.kinds.is_empty() && !self.bindable {
-            return Err(ManifestError::Invalid("it reconciles nothing: give it kinds, or `bindable: true`".to_owned()));
+            return Err(ManifestError::Invalid(
+                "it reconciles nothing: give it kinds, or `bindable: true`".to_owned(),
+            ));
         }
         for (index, kind) in self.kinds.iter().enumerate() {
             if kind.version.is_empty() || kind.kind.is_empty() {
@@ -154,10 +157,13 @@ impl Manifest {
                 return Err(ManifestError::Invalid(format!("kind {} stands twice", kind.gvk())));
             }
         }
-        let finalizers = self.kinds.iter().filter_map(|k| k.finalizer.as_deref()).chain(self.finalizer.as_deref());
+        let finalizers =
+            self.kinds.iter().filter_map(|k| k.finalizer.as_deref()).chain(self.finalizer.as_deref());
         for finalizer in finalizers {
             if !finalizer.contains('/') {
-                return Err(ManifestError::Invalid(format!("finalizer {finalizer:?} must be of the form domain/name")));
+                return Err(ManifestError::Invalid(format!(
+                    "finalizer {finalizer:?} must be of the form domain/name"
+                )));
             }
         }
         Ok(())
@@ -188,7 +194,11 @@ pub fn compatible(guest: &str, host: &str) -> bool {
 
 fn is_dns_label(name: &str) -> bool {
     let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-    !name.is_empty() && name.len() <= 63 && name.chars().all(inner) && !name.starts_with('-') && !name.ends_with('-')
+    !name.is_empty()
+        && name.len() <= 63
+        && name.chars().all(inner)
+        && !name.starts_with('-')
+        && !name.ends_with('-')
 }
 
 #[cfg(test)]
@@ -248,7 +258,8 @@ limits: { cpuMs: 100, memoryMiB: 32 }
 
     #[test]
     fn a_plugin_that_reconciles_nothing_is_refused() {
-        let error = Manifest::parse("name: a\nversion: 1.0.0\ninterface: pilothouse:operator@0.1.0\n").unwrap_err();
+        let error =
+            Manifest::parse("name: a\nversion: 1.0.0\ninterface: pilothouse:operator@0.1.0\n").unwrap_err();
         assert!(error.to_string().contains("reconciles nothing"));
     }
 }

@@ -22,7 +22,9 @@ pub enum PackageError {
     #[error("not a WebAssembly file (it does not begin with `\\0asm`)")]
     NotWasm,
     /// A core module.
-    #[error("a core WebAssembly module, not a component; build for wasm32-wasip2, or wrap it with `pilothouse plugin build`")]
+    #[error(
+        "a core WebAssembly module, not a component; build for wasm32-wasip2, or wrap it with `pilothouse plugin build`"
+    )]
     CoreModule,
     /// Damaged or cut off.
     #[error("damaged WebAssembly at byte {offset}: {message}")]
@@ -33,7 +35,9 @@ pub enum PackageError {
         message: String,
     },
     /// No manifest inside.
-    #[error("it carries no manifest (custom section `{MANIFEST_SECTION}`); add one with `pilothouse plugin build`")]
+    #[error(
+        "it carries no manifest (custom section `{MANIFEST_SECTION}`); add one with `pilothouse plugin build`"
+    )]
     NoManifest,
     /// A manifest that is refused.
     #[error("its manifest is refused: {0}")]
@@ -207,7 +211,10 @@ fn scan(bytes: &[u8]) -> Result<Sections, PackageError> {
 }
 
 fn cut_off(length: usize) -> PackageError {
-    PackageError::Damaged { offset: u64::try_from(length).unwrap_or(u64::MAX), message: "unexpected end of file".to_owned() }
+    PackageError::Damaged {
+        offset: u64::try_from(length).unwrap_or(u64::MAX),
+        message: "unexpected end of file".to_owned(),
+    }
 }
 
 impl Sections {
@@ -227,7 +234,8 @@ impl Sections {
 mod tests {
     use super::*;
 
-    const MANIFEST: &str = "{name: a, version: 1.0.0, interface: 'pilothouse:operator@0.1.0', bindable: true}";
+    const MANIFEST: &str =
+        "{name: a, version: 1.0.0, interface: 'pilothouse:operator@0.1.0', bindable: true}";
     const EMPTY_COMPONENT: [u8; 8] = [0, b'a', b's', b'm', 0x0d, 0, 1, 0];
 
     #[test]

@@ -74,7 +74,8 @@ impl Registry {
         let name = Arc::clone(&revision.identity.name);
         for kind in &revision.manifest.kinds {
             let taken = |entry: &&Entry| {
-                entry.revision.identity.name != name && entry.revision.manifest.kinds.iter().any(|k| k.gvk() == kind.gvk())
+                entry.revision.identity.name != name
+                    && entry.revision.manifest.kinds.iter().any(|k| k.gvk() == kind.gvk())
             };
             if let Some(owner) = plugins.values().find(taken) {
                 let owner = format!("plugin {}", owner.revision.identity.name);
@@ -87,7 +88,8 @@ impl Registry {
             return Err(RevisionError::Duplicate { name: name.to_string(), other: entry.origin.clone() });
         }
         let revision = Arc::new(revision);
-        let before = plugins.insert(name, Entry { revision: Arc::clone(&revision), origin: origin.to_owned() });
+        let before =
+            plugins.insert(name, Entry { revision: Arc::clone(&revision), origin: origin.to_owned() });
         let before = before.map(|entry| Arc::clone(&entry.revision.identity));
         if before.as_ref() != Some(&revision.identity) {
             let _ = self.changes.send(Change::Activated { revision, before });

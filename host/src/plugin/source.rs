@@ -13,8 +13,8 @@ use super::engine::Engine;
 use super::package::{Package, PackageError, digest};
 use super::registry::Registry;
 use super::revision::{Revision, RevisionError};
-use crate::disk::Changes;
 use crate::capability::grants::{GrantSpec, GrantsFile};
+use crate::disk::Changes;
 
 /// How long a file may be missing before its plugin is retired: a build tool removes and writes again.
 const GRACE: Duration = Duration::from_secs(3);
@@ -43,7 +43,9 @@ impl Loader {
             Err(error) => return self.registry.refuse(&origin, None, &error.into()),
         };
         let name = package.manifest.name.clone();
-        if let Err(error) = self.prepare(package).await.and_then(|revision| self.registry.activate(revision, &origin)) {
+        if let Err(error) =
+            self.prepare(package).await.and_then(|revision| self.registry.activate(revision, &origin))
+        {
             self.registry.refuse(&origin, Some(&name), &error);
         }
     }
@@ -56,7 +58,9 @@ impl Loader {
             let grant = named.or_else(|| loader.grant_requested.then_some(&all));
             Revision::prepare(&loader.engine, &loader.cache, &package, grant)
         };
-        tokio::task::spawn_blocking(prepare).await.unwrap_or_else(|e| Err(RevisionError::Internal(e.to_string())))
+        tokio::task::spawn_blocking(prepare)
+            .await
+            .unwrap_or_else(|e| Err(RevisionError::Internal(e.to_string())))
     }
 }
 
@@ -106,7 +110,8 @@ impl Directory {
         let seen = self.seen.entry(path.to_owned()).or_default();
         seen.missing_since = None;
         let origin = path.display().to_string();
-        let size = tokio::fs::metadata(path).await.map_or(0, |m| usize::try_from(m.len()).unwrap_or(usize::MAX));
+        let size =
+            tokio::fs::metadata(path).await.map_or(0, |m| usize::try_from(m.len()).unwrap_or(usize::MAX));
         if size > super::package::MAX_BYTES {
             return self.loader.registry.refuse(&origin, None, &PackageError::TooLarge(size).into());
         }

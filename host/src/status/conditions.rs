@@ -20,10 +20,9 @@ pub fn of_state(state: &State) -> (Vec<Condition>, Vec<&'static str>) {
         message: message.to_owned(),
     };
     match state {
-        State::Ready => (
-            vec![condition(READY, ConditionStatus::Yes, "Reconciled", "")],
-            vec![RECONCILING, STALLED],
-        ),
+        State::Ready => {
+            (vec![condition(READY, ConditionStatus::Yes, "Reconciled", "")], vec![RECONCILING, STALLED])
+        }
         State::Progressing((reason, message)) => (
             vec![
                 condition(READY, ConditionStatus::No, or(reason, "Progressing"), message),
@@ -49,9 +48,12 @@ fn or<'a>(text: &'a str, default: &'a str) -> &'a str {
 /// status stays; the order of the list stays, new ones come last.
 pub fn merge(existing: &[Value], set: &[Condition], drop: &[&str], generation: u64, now: &str) -> Vec<Value> {
     let kind_of = |value: &Value| value.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let mut merged: Vec<Value> = existing.iter().filter(|value| !drop.contains(&kind_of(value).as_str())).cloned().collect();
+    let mut merged: Vec<Value> =
+        existing.iter().filter(|value| !drop.contains(&kind_of(value).as_str())).cloned().collect();
     for condition in set {
-        if drop.contains(&condition.kind.as_str()) && !matches!(condition.kind.as_str(), READY | RECONCILING | STALLED) {
+        if drop.contains(&condition.kind.as_str())
+            && !matches!(condition.kind.as_str(), READY | RECONCILING | STALLED)
+        {
             continue;
         }
         let position = merged.iter().position(|value| kind_of(value) == condition.kind);
@@ -72,7 +74,8 @@ fn render(condition: &Condition, before: Option<&Value>, generation: u64, now: &
         ConditionStatus::Unknown => "Unknown",
     };
     let same_status = before.filter(|value| value.get("status").and_then(Value::as_str) == Some(status));
-    let since = same_status.and_then(|value| value.get("lastTransitionTime")).cloned().unwrap_or_else(|| json!(now));
+    let since =
+        same_status.and_then(|value| value.get("lastTransitionTime")).cloned().unwrap_or_else(|| json!(now));
     let mut map = Map::new();
     map.insert("type".to_owned(), json!(condition.kind));
     map.insert("status".to_owned(), json!(status));
@@ -111,7 +114,12 @@ mod tests {
     #[test]
     fn the_transition_time_moves_only_with_the_status() {
         let set = |status| {
-            [Condition { kind: "Deployed".to_owned(), status, reason: "R".to_owned(), message: "m".to_owned() }]
+            [Condition {
+                kind: "Deployed".to_owned(),
+                status,
+                reason: "R".to_owned(),
+                message: "m".to_owned(),
+            }]
         };
         let same = merge(&old(), &set(ConditionStatus::Yes), &[], 1, NOW);
         assert_eq!(same[0]["lastTransitionTime"], json!("2020-01-01T00:00:00Z"));

@@ -102,19 +102,28 @@ impl Writer {
         self.create(regarding, &event, &now, identity).await;
     }
 
-    async fn create(&mut self, regarding: &Regarding, event: &Event, now: &str, identity: (Arc<str>, String, String)) {
+    async fn create(
+        &mut self,
+        regarding: &Regarding,
+        event: &Event,
+        now: &str,
+        identity: (Arc<str>, String, String),
+    ) {
         let namespace = regarding.key.namespace.as_deref().unwrap_or("default");
         self.sequence += 1;
         let name = self.name(regarding);
         let body = render(regarding, event, now, namespace, &name, &self.instance);
         let path = format!("/api/v1/namespaces/{namespace}/events");
-        let call = Call::new(Method::POST, path.clone(), None).body("application/json", body.to_string().into_bytes());
+        let call = Call::new(Method::POST, path.clone(), None)
+            .body("application/json", body.to_string().into_bytes());
         match self.api.send(call).await {
             Ok(_) => {
                 let series = Series { path: format!("{path}/{name}"), count: 1, last: Instant::now() };
                 self.series.insert(identity, series);
             }
-            Err(error) => tracing::warn!(object = %regarding.key, reason = event.reason, %error, "event not written"),
+            Err(error) => {
+                tracing::warn!(object = %regarding.key, reason = event.reason, %error, "event not written")
+            }
         }
     }
 
@@ -134,7 +143,14 @@ impl Writer {
     }
 }
 
-fn render(regarding: &Regarding, event: &Event, now: &str, namespace: &str, name: &str, instance: &str) -> Value {
+fn render(
+    regarding: &Regarding,
+    event: &Event,
+    now: &str,
+    namespace: &str,
+    name: &str,
+    instance: &str,
+) -> Value {
     json!({
         "apiVersion": "v1", "kind": "Event",
         "metadata": {"name": name, "namespace": namespace},

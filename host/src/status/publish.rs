@@ -46,7 +46,12 @@ impl Publisher {
     ///
     /// # Errors
     /// The API server's refusal. An object that is gone meanwhile is no error.
-    pub async fn publish(&self, resource: &Resource, key: &ObjectKey, told: Told<'_>) -> Result<Option<String>, ApiError> {
+    pub async fn publish(
+        &self,
+        resource: &Resource,
+        key: &ObjectKey,
+        told: Told<'_>,
+    ) -> Result<Option<String>, ApiError> {
         let current = self.current_status(key, told.object);
         let wanted = status_of(&current, told);
         if wanted == current {
@@ -63,7 +68,11 @@ impl Publisher {
             Err(error) if error.code == 404 => return Ok(None),
             Err(error) => return Err(error),
         };
-        let resource_version = object.pointer("/metadata/resourceVersion").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let resource_version = object
+            .pointer("/metadata/resourceVersion")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned();
         let status = object.get("status").cloned().unwrap_or_else(|| json!({}));
         let written = Written { resource_version: resource_version.clone(), status };
         self.written.lock().unwrap_or_else(PoisonError::into_inner).insert(key.clone(), written);
@@ -81,7 +90,13 @@ impl Publisher {
         self.written.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
     }
 
-    async fn send(&self, resource: &Resource, key: &ObjectKey, subresource: &str, patch: &Value) -> Result<Value, ApiError> {
+    async fn send(
+        &self,
+        resource: &Resource,
+        key: &ObjectKey,
+        subresource: &str,
+        patch: &Value,
+    ) -> Result<Value, ApiError> {
         let path = resource.object(key.namespace.as_deref(), &key.name, subresource);
         let call = Call::new(Method::PATCH, format!("{path}?fieldManager=pilothouse"), None);
         let call = call.body("application/merge-patch+json", patch.to_string().into_bytes());

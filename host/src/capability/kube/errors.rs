@@ -83,8 +83,13 @@ fn cut(mut message: String) -> String {
 mod tests {
     use super::*;
 
-    const ACCESS: Access<'_> =
-        Access { verb: "patch", group: "networking.k8s.io", resource: "ingresses", namespace: Some("shop"), name: Some("web") };
+    const ACCESS: Access<'_> = Access {
+        verb: "patch",
+        group: "networking.k8s.io",
+        resource: "ingresses",
+        namespace: Some("shop"),
+        name: Some("web"),
+    };
 
     fn forbidden(message: &str) -> ApiError {
         ApiError {
@@ -100,7 +105,9 @@ mod tests {
     fn a_refusal_by_rbac_names_verb_resource_namespace_and_account() {
         let message = "ingresses.networking.k8s.io \"web\" is forbidden: User \"system:serviceaccount:ops:helm\" cannot patch \
                        resource \"ingresses\" in API group \"networking.k8s.io\" in the namespace \"shop\"";
-        let Error::Denied(denial) = of_api(forbidden(message), &ACCESS, &Grants::default()) else { panic!("not a denial") };
+        let Error::Denied(denial) = of_api(forbidden(message), &ACCESS, &Grants::default()) else {
+            panic!("not a denial")
+        };
         assert_eq!(denial.account, "system:serviceaccount:ops:helm");
         assert_eq!((denial.verb.as_str(), denial.resource.as_str()), ("patch", "ingresses"));
         assert_eq!(denial.namespace.as_deref(), Some("shop"));
@@ -108,7 +115,8 @@ mod tests {
 
     #[test]
     fn a_quota_is_no_missing_right() {
-        let error = of_api(forbidden("pods \"x\" is forbidden: exceeded quota: q"), &ACCESS, &Grants::default());
+        let error =
+            of_api(forbidden("pods \"x\" is forbidden: exceeded quota: q"), &ACCESS, &Grants::default());
         assert!(matches!(error, Error::Invalid(_)), "{error:?}");
     }
 

@@ -13,7 +13,9 @@ use crate::cluster::path::{Resource, escape};
 use crate::cluster::request::Call;
 use crate::controller::discovery::Served;
 use crate::object::ObjectKey;
-use crate::plugin::bindings::kube::{Consistency, Error, Page, Query, ReadOptions, ServedKind, ServerVersion};
+use crate::plugin::bindings::kube::{
+    Consistency, Error, Page, Query, ReadOptions, ServedKind, ServerVersion,
+};
 use crate::plugin::bindings::{ObjectRef, WitGvk};
 use crate::plugin::instance::HookState;
 
@@ -23,7 +25,11 @@ const PAGE: u32 = 500;
 const MAX_LOG: u32 = 64 * 1024;
 
 impl HookState {
-    pub(super) async fn get_object(&mut self, object: &ObjectRef, options: &ReadOptions) -> Result<Option<String>, Error> {
+    pub(super) async fn get_object(
+        &mut self,
+        object: &ObjectRef,
+        options: &ReadOptions,
+    ) -> Result<Option<String>, Error> {
         self.admit(object.name.len())?;
         let cx = Arc::clone(&self.context);
         let (resource, key) = cx.target(object).await?;
@@ -49,12 +55,20 @@ impl HookState {
         let cx = Arc::clone(&self.context);
         let resource = cx.resource(&host_gvk(&query.kind)).await?;
         let namespace = query.namespace.as_deref().filter(|ns| !ns.is_empty());
-        let access = Access { verb: "list", group: &resource.gvk.group, resource: &resource.plural, namespace, name: None };
+        let access = Access {
+            verb: "list",
+            group: &resource.gvk.group,
+            resource: &resource.plural,
+            namespace,
+            name: None,
+        };
         cx.granted(&access)?;
         cx.pace().await?;
         let limit = if query.limit == 0 { PAGE } else { query.limit };
         let mut path = format!("{}?limit={limit}", resource.collection(namespace));
-        for (name, value) in [("labelSelector", &query.label_selector), ("fieldSelector", &query.field_selector)] {
+        for (name, value) in
+            [("labelSelector", &query.label_selector), ("fieldSelector", &query.field_selector)]
+        {
             if !value.is_empty() {
                 path.push_str(&format!("&{name}={}", escape(value)));
             }
@@ -67,8 +81,10 @@ impl HookState {
     }
 
     fn page(&mut self, body: &[u8], resource: &Resource, fields: &[String]) -> Result<Page, Error> {
-        let list: Value = serde_json::from_slice(body).map_err(|error| invalid(format!("the list is not JSON: {error}")))?;
-        let text = |pointer: &str| list.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let list: Value = serde_json::from_slice(body)
+            .map_err(|error| invalid(format!("the list is not JSON: {error}")))?;
+        let text =
+            |pointer: &str| list.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
         let (next, resource_version) = (text("/metadata/continue"), text("/metadata/resourceVersion"));
         let mut items = Vec::new();
         for item in list.get("items").and_then(Value::as_array).into_iter().flatten() {
@@ -94,7 +110,13 @@ impl HookState {
     ) -> Result<String, Error> {
         self.admit(pod.len())?;
         let cx = Arc::clone(&self.context);
-        let access = Access { verb: "get", group: "", resource: "pods/log", namespace: Some(namespace), name: Some(pod) };
+        let access = Access {
+            verb: "get",
+            group: "",
+            resource: "pods/log",
+            namespace: Some(namespace),
+            name: Some(pod),
+        };
         cx.granted(&access)?;
         cx.pace().await?;
         let path = format!("/api/v1/namespaces/{}/pods/{}/log?tailLines=200", escape(namespace), escape(pod));
@@ -128,7 +150,11 @@ impl HookState {
         self.admit(0)?;
         let cx = Arc::clone(&self.context);
         let served = cx.cluster.discovery.served().await.map_err(|error| {
-            Error::Unavailable(crate::plugin::bindings::Status { code: 0, reason: String::new(), message: error.to_string() })
+            Error::Unavailable(crate::plugin::bindings::Status {
+                code: 0,
+                reason: String::new(),
+                message: error.to_string(),
+            })
         })?;
         self.settle(served.len() * 64)?;
         let kind = |served: &Served| ServedKind {
@@ -144,9 +170,11 @@ impl HookState {
         self.admit(0)?;
         let cx = Arc::clone(&self.context);
         match cx.cluster.discovery.version().await {
-            Ok(version) => {
-                Ok(ServerVersion { major: version.major, minor: version.minor, git_version: version.git_version })
-            }
+            Ok(version) => Ok(ServerVersion {
+                major: version.major,
+                minor: version.minor,
+                git_version: version.git_version,
+            }),
             Err(error) => Err(Error::Unavailable(crate::plugin::bindings::Status {
                 code: 0,
                 reason: String::new(),
@@ -157,7 +185,8 @@ impl HookState {
 
     /// The fields asked for, as text; counted.
     fn project(&mut self, json: &[u8], fields: &[String]) -> Result<String, Error> {
-        let object: Value = serde_json::from_slice(json).map_err(|error| invalid(format!("the object is not JSON: {error}")))?;
+        let object: Value = serde_json::from_slice(json)
+            .map_err(|error| invalid(format!("the object is not JSON: {error}")))?;
         let text = render(object, fields);
         self.settle(text.len())?;
         Ok(text)
@@ -204,7 +233,12 @@ impl HookContext {
 }
 
 /// The access to one object.
-pub(super) fn access<'a>(resource: &'a Resource, verb: &'a str, subresource: &'a str, key: &'a ObjectKey) -> Access<'a> {
+pub(super) fn access<'a>(
+    resource: &'a Resource,
+    verb: &'a str,
+    subresource: &'a str,
+    key: &'a ObjectKey,
+) -> Access<'a> {
     // Subresources are named by the caller where they matter; reads have none.
     debug_assert!(subresource.is_empty());
     Access {
@@ -254,7 +288,9 @@ mod tests {
     fn a_projection_keeps_identity_and_what_was_asked_for() {
         let object = json!({"apiVersion": "v1", "kind": "Pod", "spec": {"a": 1, "b": {"c": 2, "d": 3}},
             "metadata": {"name": "x", "uid": "u", "labels": {"l": "v"}, "managedFields": [1]}});
-        let kept: Value = serde_json::from_str(&render(object.clone(), &["spec.b.c".to_owned(), "no.such".to_owned()])).unwrap();
+        let kept: Value =
+            serde_json::from_str(&render(object.clone(), &["spec.b.c".to_owned(), "no.such".to_owned()]))
+                .unwrap();
         assert_eq!(
             kept,
             json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x", "uid": "u"}, "spec": {"b": {"c": 2}}})

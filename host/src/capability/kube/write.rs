@@ -32,7 +32,11 @@ impl HookState {
         answers
     }
 
-    async fn apply_one(&mut self, item: &kube::ApplyItem, options: kube::ApplyOptions) -> Result<kube::Applied, Error> {
+    async fn apply_one(
+        &mut self,
+        item: &kube::ApplyItem,
+        options: kube::ApplyOptions,
+    ) -> Result<kube::Applied, Error> {
         self.admit(item.object.len())?;
         let cx = Arc::clone(&self.context);
         let (object, gvk) = parse(&item.object)?;
@@ -44,7 +48,9 @@ impl HookState {
             (Some(key), Tie::Mark | Tie::Reference) => cx.cluster.tied(&cx.plugin.name, key).await,
             _ => None,
         };
-        let live = cached.as_ref().map(|cached| Live { resource_version: &cached.resource_version, json: &cached.json });
+        let live = cached
+            .as_ref()
+            .map(|cached| Live { resource_version: &cached.resource_version, json: &cached.json });
         if live.is_none() {
             cx.pace().await?;
         }
@@ -60,7 +66,11 @@ impl HookState {
         done.map(wit_applied).map_err(|error| of_write(error, &access, &cx.grants))
     }
 
-    pub(super) async fn create_object(&mut self, object: &str, ownership: Ownership) -> Result<String, Error> {
+    pub(super) async fn create_object(
+        &mut self,
+        object: &str,
+        ownership: Ownership,
+    ) -> Result<String, Error> {
         self.admit(object.len())?;
         let cx = Arc::clone(&self.context);
         let (object, gvk) = parse(object)?;
@@ -126,7 +136,11 @@ impl HookState {
         self.answer(patched, &access)
     }
 
-    pub(super) async fn delete_object(&mut self, object: &ObjectRef, options: kube::DeleteOptions) -> Result<bool, Error> {
+    pub(super) async fn delete_object(
+        &mut self,
+        object: &ObjectRef,
+        options: kube::DeleteOptions,
+    ) -> Result<bool, Error> {
         self.admit(object.name.len())?;
         let cx = Arc::clone(&self.context);
         let (resource, key) = cx.target(object).await?;
@@ -158,7 +172,8 @@ impl HookState {
 }
 
 fn parse(text: &str) -> Result<(Value, Gvk), Error> {
-    let object: Value = serde_json::from_str(text).map_err(|error| invalid(format!("the object is not JSON: {error}")))?;
+    let object: Value =
+        serde_json::from_str(text).map_err(|error| invalid(format!("the object is not JSON: {error}")))?;
     let gvk = Gvk::of(&object).ok_or_else(|| invalid("the object names no apiVersion and kind"))?;
     Ok((object, gvk))
 }

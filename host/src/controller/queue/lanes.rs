@@ -78,7 +78,12 @@ impl Lanes {
 
     /// Makes an object ready; `order` is its place among those of equal priority.
     pub(super) fn push(
-        &mut self, now: Instant, lane: &Arc<str>, priority: Priority, order: u64, key: ObjectKey,
+        &mut self,
+        now: Instant,
+        lane: &Arc<str>,
+        priority: Priority,
+        order: u64,
+        key: ObjectKey,
     ) {
         let floor = self.busy_clock(now);
         let lane = self.lane(lane);

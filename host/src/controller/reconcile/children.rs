@@ -40,14 +40,23 @@ impl Problem {
 
 impl Reconciler {
     /// Brings the children to the desired set: all of it or, if the set itself is wrong, nothing of it.
-    pub(super) async fn apply_children(&self, case: &Case<'_>, revision: &Revision, desired: Vec<Value>) -> Result<(), Problem> {
+    pub(super) async fn apply_children(
+        &self,
+        case: &Case<'_>,
+        revision: &Revision,
+        desired: Vec<Value>,
+    ) -> Result<(), Problem> {
         let plugin = &*revision.identity.name;
         let record = |error: ApiError| Problem::api("the inventory of children", &error);
         let inventory = self.inventories.read(plugin, &case.owner).await.map_err(record)?;
         let scopes = self.scopes(&case.owner, &desired).await?;
-        let plan = Plan::new(&inventory, desired, &case.owner.key, |gvk| scopes.get(gvk).copied()).map_err(|error| {
-            Problem { reason: "PluginAnswerInvalid", message: format!("plugin {}: {error}", revision.identity), verdict: Verdict::Retry }
-        })?;
+        let plan = Plan::new(&inventory, desired, &case.owner.key, |gvk| scopes.get(gvk).copied()).map_err(
+            |error| Problem {
+                reason: "PluginAnswerInvalid",
+                message: format!("plugin {}: {error}", revision.identity),
+                verdict: Verdict::Retry,
+            },
+        )?;
         self.inventories.write(plugin, &case.owner, &plan.announce).await.map_err(record)?;
         for child in plan.apply {
             self.apply_child(case, revision, child).await?;
@@ -76,13 +85,17 @@ impl Reconciler {
 
     async fn apply_child(&self, case: &Case<'_>, revision: &Revision, child: Value) -> Result<(), Problem> {
         let Some(key) = ObjectKey::of(&child) else { return Ok(()) };
-        let resource = self.cluster.discovery.resolve(&key.gvk).await.map_err(|error| unresolved(&key.gvk, &error))?;
+        let resource =
+            self.cluster.discovery.resolve(&key.gvk).await.map_err(|error| unresolved(&key.gvk, &error))?;
         let manager = revision.manifest.manager();
         let actor = actor(case, revision, &manager);
         let cached = self.cluster.tied(&revision.identity.name, &key).await;
-        let live = cached.as_ref().map(|cached| Live { resource_version: &cached.resource_version, json: &cached.json });
+        let live = cached
+            .as_ref()
+            .map(|cached| Live { resource_version: &cached.resource_version, json: &cached.json });
         let options = ApplyOptions { force: true, dry_run: false };
-        let applied = self.cluster.executor.apply(&actor, &resource, child, Tie::Reference, options, live).await;
+        let applied =
+            self.cluster.executor.apply(&actor, &resource, child, Tie::Reference, options, live).await;
         applied.map(drop).map_err(|error| refused(&key, &error, &actor, "patch", &resource.plural))
     }
 

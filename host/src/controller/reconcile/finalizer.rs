@@ -19,7 +19,8 @@ pub(super) fn holds(object: &Value, binding: &Binding) -> bool {
 }
 
 fn is_ours(name: &str, binding: &Binding) -> bool {
-    binding.finalizer.as_deref() == Some(name) || binding.legacy_finalizers.iter().any(|legacy| legacy == name)
+    binding.finalizer.as_deref() == Some(name)
+        || binding.legacy_finalizers.iter().any(|legacy| legacy == name)
 }
 
 fn names(object: &Value) -> Vec<String> {
@@ -47,7 +48,12 @@ impl Reconciler {
     }
 
     /// The hook is through with the object: inventory, finalizer and memories go.
-    pub(super) async fn after_finalized(&self, case: &Case<'_>, revision: &Revision, events: Vec<Event>) -> Done {
+    pub(super) async fn after_finalized(
+        &self,
+        case: &Case<'_>,
+        revision: &Revision,
+        events: Vec<Event>,
+    ) -> Done {
         let regarding = Regarding { key: case.owner.key.clone(), uid: Arc::clone(&case.owner.uid) };
         for event in events {
             self.recorder.publish(&regarding, event);
@@ -55,7 +61,8 @@ impl Reconciler {
         if let Err(error) = self.inventories.remove(&revision.identity.name, &case.owner).await {
             tracing::info!(%error, "the inventory could not be removed");
         }
-        let rest: Vec<String> = names(&case.object).into_iter().filter(|name| !is_ours(name, case.binding)).collect();
+        let rest: Vec<String> =
+            names(&case.object).into_iter().filter(|name| !is_ours(name, case.binding)).collect();
         match self.write_finalizers(case, &rest).await {
             Ok(_) => {
                 self.quarantine.pardon(&case.owner.key);

@@ -84,14 +84,26 @@ impl ReconcileMetrics {
         };
         register(registry, |r| {
             r.register("controller_runtime_reconcile", "Reconciles by result", metrics.total.clone());
-            r.register("controller_runtime_reconcile_errors", "Reconciles that failed", metrics.errors.clone());
-            r.register("controller_runtime_reconcile_time_seconds", "Time of reconciles", metrics.time.clone());
+            r.register(
+                "controller_runtime_reconcile_errors",
+                "Reconciles that failed",
+                metrics.errors.clone(),
+            );
+            r.register(
+                "controller_runtime_reconcile_time_seconds",
+                "Time of reconciles",
+                metrics.time.clone(),
+            );
             r.register("controller_runtime_active_workers", "Reconciles under way", metrics.active.clone());
             r.register("pilothouse_hook_calls", "Hook calls", metrics.calls.clone());
             r.register("pilothouse_hook_call_seconds", "Time of hook calls", metrics.call_time.clone());
             r.register("pilothouse_plugin_faults", "Faults of plugins by reason", metrics.faults.clone());
             r.register("pilothouse_plugin_loaded", "Revisions at work", metrics.loaded.clone());
-            r.register("pilothouse_plugin_refused", "Plugin files that did not become a revision", metrics.refused.clone());
+            r.register(
+                "pilothouse_plugin_refused",
+                "Plugin files that did not become a revision",
+                metrics.refused.clone(),
+            );
         });
         metrics
     }

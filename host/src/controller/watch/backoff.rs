@@ -19,7 +19,8 @@ impl Iterator for WatchBackoff {
     type Item = Duration;
 
     fn next(&mut self) -> Option<Duration> {
-        let doubled = FIRST.saturating_mul(1_u32.checked_shl(self.failures.min(16)).unwrap_or(u32::MAX)).min(LONGEST);
+        let doubled =
+            FIRST.saturating_mul(1_u32.checked_shl(self.failures.min(16)).unwrap_or(u32::MAX)).min(LONGEST);
         self.failures = self.failures.saturating_add(1);
         let mut byte = [0_u8; 1];
         let _ = getrandom::fill(&mut byte);

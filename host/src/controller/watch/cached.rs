@@ -28,7 +28,10 @@ pub struct Cached {
 impl std::fmt::Debug for Cached {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // Not the text: it may be a Secret.
-        f.debug_struct("Cached").field("uid", &self.uid).field("resource_version", &self.resource_version).finish_non_exhaustive()
+        f.debug_struct("Cached")
+            .field("uid", &self.uid)
+            .field("resource_version", &self.resource_version)
+            .finish_non_exhaustive()
     }
 }
 
@@ -38,7 +41,8 @@ impl Cached {
         if let Some(annotations) = &mut object.metadata.annotations {
             annotations.remove(LAST_APPLIED);
         }
-        let label = |name: &str| object.metadata.labels.as_ref()?.get(name).map(|value| Box::from(value.as_str()));
+        let label =
+            |name: &str| object.metadata.labels.as_ref()?.get(name).map(|value| Box::from(value.as_str()));
         let (plugin, owner) = (label(PLUGIN_LABEL), label(OWNER_LABEL));
         let uid = Arc::from(object.metadata.uid.as_deref().unwrap_or_default());
         let resource_version = Box::from(object.metadata.resource_version.as_deref().unwrap_or_default());
@@ -49,7 +53,14 @@ impl Cached {
             map.insert("kind".to_owned(), Value::String(kind.to_owned()));
         }
         let digest = digest(&value);
-        Self { uid, resource_version, digest, json: value.to_string().into_bytes().into_boxed_slice(), plugin, owner }
+        Self {
+            uid,
+            resource_version,
+            digest,
+            json: value.to_string().into_bytes().into_boxed_slice(),
+            plugin,
+            owner,
+        }
     }
 
     /// The labels that tie an object to its owner; others are in the text.
@@ -74,7 +85,10 @@ fn digest(object: &Value) -> u64 {
             ("status", _) => {}
             ("metadata", Value::Object(metadata)) => {
                 for (key, value) in metadata {
-                    if !matches!(key.as_str(), "resourceVersion" | "generation" | "finalizers" | "managedFields") {
+                    if !matches!(
+                        key.as_str(),
+                        "resourceVersion" | "generation" | "finalizers" | "managedFields"
+                    ) {
                         key.hash(&mut hasher);
                         value.to_string().hash(&mut hasher);
                     }
@@ -100,9 +114,13 @@ mod tests {
 
     #[test]
     fn status_finalizers_and_counters_do_not_move_the_digest_but_the_rest_does() {
-        let one = cached(json!({"metadata": {"name": "a", "resourceVersion": "1"}, "spec": {"x": 1}, "status": {"s": 1}}));
-        let same = cached(json!({"metadata": {"name": "a", "resourceVersion": "2", "generation": 4, "finalizers": ["a/b"]},
-            "spec": {"x": 1}, "status": {"s": 2}}));
+        let one = cached(
+            json!({"metadata": {"name": "a", "resourceVersion": "1"}, "spec": {"x": 1}, "status": {"s": 1}}),
+        );
+        let same = cached(
+            json!({"metadata": {"name": "a", "resourceVersion": "2", "generation": 4, "finalizers": ["a/b"]},
+            "spec": {"x": 1}, "status": {"s": 2}}),
+        );
         assert_eq!(one.digest, same.digest);
         for other in [
             json!({"metadata": {"name": "a", "labels": {"l": "v"}}, "spec": {"x": 1}}),
@@ -118,7 +136,10 @@ mod tests {
         let object = cached(json!({"metadata": {"name": "a", "managedFields": [{"manager": "m"}],
             "annotations": {LAST_APPLIED: "{}", "keep": "me"}, "labels": {PLUGIN_LABEL: "helm", OWNER_LABEL: "u"}}}));
         let text = String::from_utf8(object.json.to_vec()).unwrap();
-        assert!(!text.contains("managedFields") && !text.contains(LAST_APPLIED) && text.contains("keep"), "{text}");
+        assert!(
+            !text.contains("managedFields") && !text.contains(LAST_APPLIED) && text.contains("keep"),
+            "{text}"
+        );
         assert!(text.contains("\"kind\":\"Pod\""), "{text}");
         assert_eq!((object.label(PLUGIN_LABEL), object.label(OWNER_LABEL)), (Some("helm"), Some("u")));
     }

@@ -49,7 +49,8 @@ impl Store {
     pub(super) fn end_list(&self) -> Vec<ObjectEvent> {
         let mut objects = self.objects.write().unwrap_or_else(PoisonError::into_inner);
         let Some(listed) = objects.listed.take() else { return Vec::new() };
-        let gone: Vec<ObjectKey> = objects.by_key.keys().filter(|key| !listed.contains(*key)).cloned().collect();
+        let gone: Vec<ObjectKey> =
+            objects.by_key.keys().filter(|key| !listed.contains(*key)).cloned().collect();
         let events = gone.into_iter().map(|key| {
             let before = objects.drop_object(&key);
             ObjectEvent { key, before, after: None, relisted: true }
@@ -65,7 +66,8 @@ impl Store {
         if let Some(listed) = &mut objects.listed {
             listed.insert(key.clone());
         }
-        let known = objects.by_key.get(&key).is_some_and(|before| before.resource_version == after.resource_version);
+        let known =
+            objects.by_key.get(&key).is_some_and(|before| before.resource_version == after.resource_version);
         if known {
             return None;
         }
@@ -103,7 +105,10 @@ mod tests {
     use serde_json::json;
 
     fn object(name: &str, version: &str) -> DynamicObject {
-        serde_json::from_value(json!({"metadata": {"name": name, "namespace": "n", "resourceVersion": version, "uid": name}})).unwrap()
+        serde_json::from_value(
+            json!({"metadata": {"name": name, "namespace": "n", "resourceVersion": version, "uid": name}}),
+        )
+        .unwrap()
     }
 
     #[test]
