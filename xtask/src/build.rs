@@ -103,7 +103,7 @@ fn plugin_name(manifest: &Path) -> Result<String> {
 /// Packages with a manifest, and the manifest.
 fn plugin_crates() -> Result<Vec<(String, PathBuf)>> {
     let mut found = Vec::new();
-    let mut pending = vec![root().join("plugins")];
+    let mut pending = vec![root().join("plugins"), root().join("host/tests/guests")];
     while let Some(directory) = pending.pop() {
         for entry in fs::read_dir(&directory).with_context(|| directory.display().to_string())? {
             let path = entry?.path();
