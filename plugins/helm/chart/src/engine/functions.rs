@@ -50,7 +50,7 @@ impl State {
 
 /// Every function of Helm's templates.
 pub(super) fn all() -> Functions {
-    let mut functions = Functions::new();
+    let mut functions = helm_functions::functions();
     let text_of_any = Signature::new(&[Type::String, Type::Any], Type::String).fallible();
     functions.insert(Function::rendering("include", text_of_any, include));
     functions.insert(Function::rendering("tpl", text_of_any, tpl));

@@ -6,14 +6,18 @@ pub(super) fn from_go(pattern: &str) -> String {
     let mut chars = pattern.char_indices();
     let mut in_class = false;
     let mut class_start = false;
+    // Whether a whole set (`\w`, `\p{Greek}`) has just been read inside a class.
+    let mut after_set = false;
     while let Some((at, c)) = chars.next() {
         let rest = pattern.get(at + c.len_utf8()..).unwrap_or_default();
         let first = std::mem::take(&mut class_start);
+        let follows_set = std::mem::take(&mut after_set);
         match c {
             '\\' => {
                 out.push(c);
                 let Some((_, next)) = chars.next() else { return out };
                 out.push(next);
+                after_set = in_class && matches!(next, 'd' | 'D' | 's' | 'S' | 'w' | 'W' | 'p' | 'P');
                 // `\p{Greek}` and `\x{10FFFF}` keep their braces.
                 if matches!(next, 'p' | 'P' | 'x') && chars.clone().next().is_some_and(|(_, c)| c == '{') {
                     for (_, c) in chars.by_ref() {
@@ -41,6 +45,8 @@ pub(super) fn from_go(pattern: &str) -> String {
             ']' if in_class => out.push_str("\\]"),
             '[' if rest.starts_with(':') => out.push(c),
             '[' => out.push_str("\\["),
+            // No range begins with a set: `[\w-.]` has a plain `-` in it.
+            '-' if follows_set => out.push_str("\\-"),
             '&' | '~' if in_class && rest.starts_with(c) => {
                 out.push('\\');
                 out.push(c);
@@ -58,6 +64,7 @@ pub(super) fn from_go(pattern: &str) -> String {
                 for _ in rest.get(..end + 2).unwrap_or_default().chars() {
                     chars.next();
                 }
+                after_set = true;
             }
         }
     }
@@ -92,6 +99,10 @@ mod tests {
             ("[[:alpha:]_]+", "[[:alpha:]_]+"),
             ("[]a]", "[\\]a]"),
             ("\\p{Greek}", "\\p{Greek}"),
+            ("^[\\w-\\.]+$", "^[\\w\\-\\.]+$"),
+            ("[[:alpha:]-z]", "[[:alpha:]\\-z]"),
+            ("[\\p{Greek}-z]", "[\\p{Greek}\\-z]"),
+            ("[a-z\\d-]", "[a-z\\d\\-]"),
         ] {
             assert_eq!(from_go(go), rust, "{go}");
             assert!(regex::bytes::Regex::new(&from_go(go)).is_ok(), "{go}");
