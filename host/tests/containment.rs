@@ -46,15 +46,24 @@ async fn serve(request: Request<Body>) -> Result<Response<Body>, std::convert::I
         {"resource": "secrets", "responseKind": {"group": "", "version": "v1", "kind": "Secret"}, "scope": "Namespaced",
          "singularResource": "secret", "verbs": ["get"]},
     ]);
-    let list = |items: serde_json::Value| {
-        serde_json::json!({"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {}, "items": items})
-    };
+    let list = |items: serde_json::Value| serde_json::json!({"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {}, "items": items});
     let (code, body) = match request.uri().path() {
-        "/api" => (200, list(serde_json::json!([{"metadata": {}, "versions": [{"version": "v1", "resources": resources}]}]))),
+        "/api" => (
+            200,
+            list(
+                serde_json::json!([{"metadata": {}, "versions": [{"version": "v1", "resources": resources}]}]),
+            ),
+        ),
         "/apis" => (200, list(serde_json::json!([]))),
-        "/version" => (200, serde_json::json!({"major": "1", "minor": "34", "gitVersion": "v1.34.4", "gitCommit": "",
-            "gitTreeState": "", "buildDate": "", "goVersion": "", "compiler": "", "platform": ""})),
-        path => (404, serde_json::json!({"kind": "Status", "reason": "NotFound", "message": format!("{path} not found"), "code": 404})),
+        "/version" => (
+            200,
+            serde_json::json!({"major": "1", "minor": "34", "gitVersion": "v1.34.4", "gitCommit": "",
+            "gitTreeState": "", "buildDate": "", "goVersion": "", "compiler": "", "platform": ""}),
+        ),
+        path => (
+            404,
+            serde_json::json!({"kind": "Status", "reason": "NotFound", "message": format!("{path} not found"), "code": 404}),
+        ),
     };
     Ok(Response::builder().status(code).body(Body::from(body.to_string().into_bytes())).unwrap())
 }
@@ -129,7 +138,11 @@ async fn every_misdeed_is_a_fault_with_its_own_reason_and_the_next_call_is_well(
 async fn a_flood_of_log_lines_is_cut_and_counted_but_is_no_fault() {
     let Some(revision) = revision() else { return };
     let request = pilothouse::plugin::bindings::Request {
-        kind: pilothouse::plugin::bindings::WitGvk { group: String::new(), version: String::new(), kind: String::new() },
+        kind: pilothouse::plugin::bindings::WitGvk {
+            group: String::new(),
+            version: String::new(),
+            kind: String::new(),
+        },
         object: serde_json::json!({"spec": {"do": "log-flood"}}).to_string(),
         reasons: Vec::new(),
         failures: 0,

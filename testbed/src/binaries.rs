@@ -87,7 +87,7 @@ impl Program {
         match downloaded.and_then(|()| self.verify(&cached)) {
             Ok(()) => return Ok(cached),
             Err(reason) => {
-                say(&format!("{} {}: no official download ({reason}); building it", self.name, self.version))
+                say(&format!("{} {}: no official download ({reason}); building it", self.name, self.version));
             }
         }
         self.build(&cached, say)?;

@@ -1,7 +1,15 @@
 //! A plugin that does on demand what no plugin should. `spec.do` of its object says what.
 #![cfg(target_family = "wasm")]
+#![allow(unsafe_code, reason = "the exported hooks are generated")]
 
-#[allow(missing_docs, unsafe_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "generated from the WIT package")]
+#[allow(
+    missing_docs,
+    unsafe_code,
+    unreachable_pub,
+    clippy::all,
+    clippy::pedantic,
+    reason = "generated from the WIT package"
+)]
 mod bindings {
     wit_bindgen::generate!({ path: "../../../../wit/0.1.0", world: "plugin" });
 }
@@ -67,7 +75,9 @@ fn act(what: &str) -> Outcome {
         }
         "foreign" => {
             let denied = match secret() {
-                Err(kube::Error::Denied(denial)) => format!("{} {} {}", denial.verb, denial.resource, denial.account),
+                Err(kube::Error::Denied(denial)) => {
+                    format!("{} {} {}", denial.verb, denial.resource, denial.account)
+                }
                 other => format!("{other:?}"),
             };
             Outcome { status: Some(serde_json::json!({"denied": denied}).to_string()), ..outcome() }
