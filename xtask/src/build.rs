@@ -31,7 +31,8 @@ pub(crate) fn host_triple() -> Result<String> {
         return Ok(triple.clone());
     }
     let text = output(Command::new("rustc").arg("-vV"))?;
-    let triple = text.lines().find_map(|line| line.strip_prefix("host: ")).context("rustc -vV names no host")?;
+    let triple =
+        text.lines().find_map(|line| line.strip_prefix("host: ")).context("rustc -vV names no host")?;
     Ok(TRIPLE.get_or_init(|| triple.to_owned()).clone())
 }
 
@@ -76,10 +77,17 @@ pub(crate) fn plugins() -> Result<Vec<PathBuf>> {
             .env("CARGO_TARGET_DIR", target_dir())
             .env("CARGO_TARGET_WASM32_WASIP2_RUSTFLAGS", GUEST_FLAGS)
             .args(["build", "--profile", "guest", "--target", "wasm32-wasip2", "--package", &package]))?;
-        let component = target_dir().join("wasm32-wasip2/guest").join(format!("{}.wasm", package.replace('-', "_")));
+        let component =
+            target_dir().join("wasm32-wasip2/guest").join(format!("{}.wasm", package.replace('-', "_")));
         let name = plugin_name(&manifest)?;
         let file = directory.join(format!("{name}.wasm"));
-        run(Command::new(&host).args(["plugin", "build"]).arg(component).arg("--manifest").arg(&manifest).arg("--output").arg(&file))?;
+        run(Command::new(&host)
+            .args(["plugin", "build"])
+            .arg(component)
+            .arg("--manifest")
+            .arg(&manifest)
+            .arg("--output")
+            .arg(&file))?;
         built.push(file);
     }
     Ok(built)
@@ -87,7 +95,8 @@ pub(crate) fn plugins() -> Result<Vec<PathBuf>> {
 
 fn plugin_name(manifest: &Path) -> Result<String> {
     let text = fs::read_to_string(manifest).with_context(|| manifest.display().to_string())?;
-    let name = text.lines().find_map(|line| line.strip_prefix("name:")).context("plugin.yaml names no name")?;
+    let name =
+        text.lines().find_map(|line| line.strip_prefix("name:")).context("plugin.yaml names no name")?;
     Ok(name.trim().to_owned())
 }
 
@@ -102,7 +111,10 @@ fn plugin_crates() -> Result<Vec<(String, PathBuf)>> {
                 let (manifest, cargo) = (path.join("plugin.yaml"), path.join("Cargo.toml"));
                 if manifest.is_file() && cargo.is_file() {
                     let text = fs::read_to_string(&cargo)?;
-                    let name = text.lines().find_map(|line| line.strip_prefix("name = ")).context("a crate without a name")?;
+                    let name = text
+                        .lines()
+                        .find_map(|line| line.strip_prefix("name = "))
+                        .context("a crate without a name")?;
                     found.push((name.trim_matches('"').to_owned(), manifest));
                 }
                 pending.push(path);

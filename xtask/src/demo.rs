@@ -38,10 +38,11 @@ const NAMESPACE: &str = "operators";
 /// Plays the scene.
 pub(crate) fn demo(args: &DemoArgs) -> Result<()> {
     let plugins = build::plugins()?;
-    let project = args.project.clone().unwrap_or_else(|| build::root().join("charts/samples/player-stats-operator"));
+    let project =
+        args.project.clone().unwrap_or_else(|| build::root().join("charts/samples/player-stats-operator"));
     let name = format!("demo-{}", std::process::id());
     say("starting a control plane");
-    let cluster = Cluster::up(&Options { name, tied: true }, &say)?;
+    let cluster = Cluster::up(&Options { name, tied: true, node: false }, &say)?;
     let work = tempfile::tempdir()?;
     let scene = Scene::start(&cluster, &project, &plugins, work.path())?;
     say(&format!("scene {}: an operator-sdk Helm project runs unchanged", args.scene));
@@ -128,7 +129,15 @@ impl<'a> Scene<'a> {
 
     fn drift(&self) -> Result<()> {
         let deployment = "deployment/player-stats-sample";
-        self.kubectl(&["patch", deployment, "--namespace", NAMESPACE, "--type=merge", "--patch", r#"{"spec":{"replicas":3}}"#])?;
+        self.kubectl(&[
+            "patch",
+            deployment,
+            "--namespace",
+            NAMESPACE,
+            "--type=merge",
+            "--patch",
+            r#"{"spec":{"replicas":3}}"#,
+        ])?;
         let replicas = || self.value(deployment, "{.spec.replicas}").is_ok_and(|text| text == "1");
         self.seen("replicas set to 3 by hand are 1 again", replicas)?;
         self.kubectl(&["delete", deployment, "--namespace", NAMESPACE, "--wait=false"])?;
@@ -137,8 +146,18 @@ impl<'a> Scene<'a> {
 
     fn upgrade(&self) -> Result<()> {
         let resource = "player-stats/player-stats-sample";
-        self.kubectl(&["patch", resource, "--namespace", NAMESPACE, "--type=merge", "--patch", r#"{"spec":{"replicaCount":2}}"#])?;
-        self.run_hook_jobs("the pre-upgrade backup runs, then revision 2 is deployed", || self.history_has("2", "deployed"))?;
+        self.kubectl(&[
+            "patch",
+            resource,
+            "--namespace",
+            NAMESPACE,
+            "--type=merge",
+            "--patch",
+            r#"{"spec":{"replicaCount":2}}"#,
+        ])?;
+        self.run_hook_jobs("the pre-upgrade backup runs, then revision 2 is deployed", || {
+            self.history_has("2", "deployed")
+        })?;
         println!("{}", self.cluster.helm(&["history", "player-stats-sample", "--namespace", NAMESPACE])?);
         Ok(())
     }
@@ -147,8 +166,14 @@ impl<'a> Scene<'a> {
     fn reload(&self) -> Result<()> {
         let template = self.project.join("helm-charts/player-stats/templates/service.yaml");
         let text = std::fs::read_to_string(&template)?;
-        std::fs::write(&template, text.replacen("metadata:\n", "metadata:\n  annotations: {edited: \"yes\"}\n", 1))?;
-        let edited = || self.value("service/player-stats-sample", "{.metadata.annotations.edited}").is_ok_and(|text| text == "yes");
+        std::fs::write(
+            &template,
+            text.replacen("metadata:\n", "metadata:\n  annotations: {edited: \"yes\"}\n", 1),
+        )?;
+        let edited = || {
+            self.value("service/player-stats-sample", "{.metadata.annotations.edited}")
+                .is_ok_and(|text| text == "yes")
+        };
         self.run_hook_jobs("an edited template is rolled out", edited)
     }
 
@@ -160,9 +185,21 @@ impl<'a> Scene<'a> {
     }
 
     fn uninstall(&self) -> Result<()> {
-        self.kubectl(&["delete", "player-stats/player-stats-sample", "--namespace", NAMESPACE, "--wait=false"])?;
+        self.kubectl(&[
+            "delete",
+            "player-stats/player-stats-sample",
+            "--namespace",
+            NAMESPACE,
+            "--wait=false",
+        ])?;
         let gone = || {
-            let left = self.kubectl(&["get", "deployments,services,player-stats", "--namespace", NAMESPACE, "--output=name"]);
+            let left = self.kubectl(&[
+                "get",
+                "deployments,services,player-stats",
+                "--namespace",
+                NAMESPACE,
+                "--output=name",
+            ]);
             left.is_ok_and(|names| names.trim().is_empty())
         };
         self.seen("the CR is deleted and everything with it", gone)
@@ -171,9 +208,19 @@ impl<'a> Scene<'a> {
     /// A control plane runs no pods: the scene stands in for the node and lets the hooks' Jobs complete.
     fn run_hook_jobs(&self, what: &str, done: impl Fn() -> bool) -> Result<()> {
         self.seen(what, || {
-            let jobs = self.kubectl(&["get", "jobs", "--namespace", NAMESPACE, "--output=name"]).unwrap_or_default();
+            let jobs =
+                self.kubectl(&["get", "jobs", "--namespace", NAMESPACE, "--output=name"]).unwrap_or_default();
             for job in jobs.lines() {
-                let _ = self.kubectl(&["patch", job, "--namespace", NAMESPACE, "--subresource=status", "--type=merge", "--patch", COMPLETED]);
+                let _ = self.kubectl(&[
+                    "patch",
+                    job,
+                    "--namespace",
+                    NAMESPACE,
+                    "--subresource=status",
+                    "--type=merge",
+                    "--patch",
+                    COMPLETED,
+                ]);
             }
             done()
         })

@@ -13,13 +13,16 @@ mod wit;
 
 /// Repository tasks.
 #[derive(Debug, Parser)]
-#[command(name = "cargo xtask", after_help = "\
+#[command(
+    name = "cargo xtask",
+    after_help = "\
 EXAMPLES:
   cargo xtask demo                 a cluster, the host, a Helm operator project; then it is yours to try
   cargo xtask test                 everything CI runs
   cargo xtask cluster up           a real Kubernetes control plane beside your work
 
-Tools, build results and clusters live in $PILOTHOUSE_CACHE (default ~/.cache/pilothouse).")]
+Tools, build results and clusters live in $PILOTHOUSE_CACHE (default ~/.cache/pilothouse)."
+)]
 struct Cli {
     #[command(subcommand)]
     task: Task,

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context as _, Result, bail};
-use pilothouse_testbed::paths;
+use pilothouse_testbed::{node, paths};
 
 use crate::build::root;
 use crate::steps::{output, run, say};
@@ -24,7 +24,37 @@ pub(crate) fn setup() -> Result<()> {
         fs::create_dir_all(&directory).with_context(|| directory.display().to_string())?;
     }
     wasm_target()?;
-    say(&format!("set up in {:.1} s; everything lies in {}", started.elapsed().as_secs_f64(), paths::cache().display()));
+    say(&format!(
+        "set up in {:.1} s; everything lies in {}",
+        started.elapsed().as_secs_f64(),
+        paths::cache().display()
+    ));
+    Ok(())
+}
+
+/// Debian's packages of what a node needs, where they are missing.
+pub(crate) fn node_packages() -> Result<()> {
+    let missing = node::missing_packages();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let started = Instant::now();
+    if paths::on_path("apt-get").is_none() {
+        bail!("a node needs {}; install them with your system's package manager", missing.join(", "));
+    }
+    say(&format!("installing {} (apt-get)", missing.join(" ")));
+    let apt = |arguments: &[&str]| {
+        run(Command::new("apt-get")
+            .env("DEBIAN_FRONTEND", "noninteractive")
+            .arg("-qq")
+            .args(arguments)
+            .stdout(Stdio::null()))
+    };
+    // The lists may be older than the archive; nothing of the machine's is removed to make room.
+    apt(&["update"])?;
+    let options = ["install", "--yes", "--no-install-recommends", "--no-remove"];
+    apt(&options.iter().chain(&missing).copied().collect::<Vec<_>>())?;
+    say(&format!("packages installed in {:.1} s", started.elapsed().as_secs_f64()));
     Ok(())
 }
 
@@ -36,13 +66,18 @@ pub(crate) fn wasm_target() -> Result<()> {
     }
     let started = Instant::now();
     say(&format!("{TARGET} is missing; asking rustup for it"));
-    let added = Command::new("rustup").current_dir(root()).args(["target", "add", TARGET]).stdin(Stdio::null()).status();
+    let added = Command::new("rustup")
+        .current_dir(root())
+        .args(["target", "add", TARGET])
+        .stdin(Stdio::null())
+        .status();
     if added.is_ok_and(|status| status.success()) && has_std(&library) {
         say(&format!("{TARGET} added in {:.1} s", started.elapsed().as_secs_f64()));
         return Ok(());
     }
     say("rustup cannot bring it; building the standard library from Debian's sources (about a minute)");
-    build_std(&library).context("the target for plugins could not be made; try `rustup target add wasm32-wasip2`")?;
+    build_std(&library)
+        .context("the target for plugins could not be made; try `rustup target add wasm32-wasip2`")?;
     say(&format!("{TARGET} built in {:.1} s", started.elapsed().as_secs_f64()));
     Ok(())
 }
@@ -65,13 +100,19 @@ fn build_std(library: &Path) -> Result<()> {
     let index = packages()?;
     let source = unpack(&index, "rust-src", &version, work.path())?;
     let libc = unpack(&index, "wasi-libc", "", work.path())?;
-    copy_tree(&first_entry(&source.join("usr/src"))?.join("library"), &sysroot.join("lib/rustlib/src/rust/library"))?;
+    copy_tree(
+        &first_entry(&source.join("usr/src"))?.join("library"),
+        &sysroot.join("lib/rustlib/src/rust/library"),
+    )?;
     let contained = library.join("self-contained");
     fs::create_dir_all(&contained)?;
     copy_files(&libc.join("usr/lib").join(TARGET), &contained, &["o", "a"])?;
     let package = work.path().join("std");
     fs::create_dir_all(package.join("src"))?;
-    fs::write(package.join("Cargo.toml"), "[package]\nname = \"std-for-plugins\"\nversion = \"0.1.0\"\nedition = \"2024\"\n[workspace]\n")?;
+    fs::write(
+        package.join("Cargo.toml"),
+        "[package]\nname = \"std-for-plugins\"\nversion = \"0.1.0\"\nedition = \"2024\"\n[workspace]\n",
+    )?;
     fs::write(package.join("src/main.rs"), "fn main() {}\n")?;
     run(Command::new("cargo")
         .current_dir(&package)
@@ -87,7 +128,10 @@ fn build_std(library: &Path) -> Result<()> {
 /// The channel that the repository pins.
 fn toolchain() -> Result<String> {
     let text = fs::read_to_string(root().join("rust-toolchain.toml"))?;
-    let channel = text.lines().find_map(|line| line.strip_prefix("channel = ")).context("rust-toolchain.toml names no channel")?;
+    let channel = text
+        .lines()
+        .find_map(|line| line.strip_prefix("channel = "))
+        .context("rust-toolchain.toml names no channel")?;
     Ok(channel.trim_matches('"').to_owned())
 }
 
@@ -95,7 +139,8 @@ fn toolchain() -> Result<String> {
 fn packages() -> Result<String> {
     let address = format!("{ARCHIVE}/dists/{SUITE}/main/binary-all/Packages.xz");
     let compressed = curl(&address)?;
-    let mut child = Command::new("xz").arg("-dc").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().context("xz")?;
+    let mut child =
+        Command::new("xz").arg("-dc").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().context("xz")?;
     let mut input = child.stdin.take().context("xz takes no input")?;
     let writer = std::thread::spawn(move || std::io::Write::write_all(&mut input, &compressed));
     let output = child.wait_with_output()?;
@@ -109,7 +154,8 @@ fn unpack(index: &str, name: &str, version: &str, work: &Path) -> Result<PathBuf
         entry.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(": ").map(ToOwned::to_owned))
     };
     let fits = |entry: &&str| {
-        field(entry, "Package").as_deref() == Some(name) && field(entry, "Version").is_some_and(|found| found.starts_with(version))
+        field(entry, "Package").as_deref() == Some(name)
+            && field(entry, "Version").is_some_and(|found| found.starts_with(version))
     };
     let entry = index.split("\n\n").filter(fits).max_by_key(|entry| field(entry, "Version"));
     let entry = entry.with_context(|| format!("Debian {SUITE} has no {name} {version}"))?;
@@ -127,12 +173,16 @@ fn unpack(index: &str, name: &str, version: &str, work: &Path) -> Result<PathBuf
 }
 
 fn curl(address: &str) -> Result<Vec<u8>> {
-    let output = Command::new("curl").args(["--fail", "--silent", "--location", "--max-time", "300", address]).output().context("curl")?;
+    let output = Command::new("curl")
+        .args(["--fail", "--silent", "--location", "--max-time", "300", address])
+        .output()
+        .context("curl")?;
     if output.status.success() { Ok(output.stdout) } else { bail!("{address}: {}", output.status) }
 }
 
 fn first_entry(directory: &Path) -> Result<PathBuf> {
-    let entry = fs::read_dir(directory)?.next().with_context(|| format!("{} is empty", directory.display()))?;
+    let entry =
+        fs::read_dir(directory)?.next().with_context(|| format!("{} is empty", directory.display()))?;
     Ok(entry?.path())
 }
 

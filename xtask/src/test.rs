@@ -19,9 +19,13 @@ pub(crate) struct TestArgs {
 /// Everything, in the order of cost; all steps run, the summary says which failed.
 pub(crate) fn test(args: &TestArgs) -> Result<()> {
     let mut steps = Steps::default();
-    steps.step("format", || run(std::process::Command::new("cargo").current_dir(build::root()).args(["fmt", "--all", "--check"])));
+    steps.step("format", || {
+        run(std::process::Command::new("cargo").current_dir(build::root()).args(["fmt", "--all", "--check"]))
+    });
     steps.step("released plugin interfaces are unchanged", wit::check);
-    steps.step("lints", || run(cargo("clippy")?.args(["--workspace", "--all-targets", "--", "-D", "warnings"])));
+    steps.step("lints", || {
+        run(cargo("clippy")?.args(["--workspace", "--all-targets", "--", "-D", "warnings"]))
+    });
     steps.step("plugins build as components", || build::plugins().map(drop));
     if args.no_cluster {
         steps.skip("programs of a real control plane", "--no-cluster");

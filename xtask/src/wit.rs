@@ -14,7 +14,9 @@ pub(crate) fn check() -> Result<()> {
     let list = fs::read_to_string(wit.join("released.txt"))?;
     let mut checked = 0;
     for line in list.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
-        let Some((version, digest)) = line.split_once(' ') else { bail!("wit/released.txt: {line:?} is not `VERSION SHA256`") };
+        let Some((version, digest)) = line.split_once(' ') else {
+            bail!("wit/released.txt: {line:?} is not `VERSION SHA256`")
+        };
         let script = format!("cd '{version}' && find . -type f | sort | xargs sha256sum | sha256sum");
         let found = output(Command::new("sh").current_dir(&wit).args(["-c", &script]))?;
         if found.split_whitespace().next() != Some(digest.trim()) {
