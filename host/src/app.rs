@@ -159,6 +159,16 @@ async fn host(args: RunArgs) -> Result<(), AppError> {
     for _ in 0..workers {
         tokio::spawn(Arc::clone(&supervisor).work());
     }
+    until_stopped(&args, &readiness, &queue, &mut tasks).await
+}
+
+/// Waits for the signal to stop, or for a part that should never end; then lets calls under way end.
+async fn until_stopped(
+    args: &RunArgs,
+    readiness: &Readiness,
+    queue: &Queue,
+    tasks: &mut JoinSet<AppError>,
+) -> Result<(), AppError> {
     let ended = tokio::select! {
         () = stop_signal() => Ok(()),
         Some(ended) = tasks.join_next() => Err(ended.unwrap_or_else(|error| AppError::Ended(error.to_string()))),

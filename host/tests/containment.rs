@@ -110,7 +110,7 @@ async fn told_to(revision: &Arc<Revision>, what: &str) -> Result<Reply, Fault> {
         deadline_ms: 1_000,
     };
     match call(revision, Hook::Reconcile, &request, context(revision)).await.0? {
-        Answer::Done(reply) => Ok(reply),
+        Answer::Done(reply) => Ok(*reply),
         other => panic!("{other:?}"),
     }
 }

@@ -1,67 +1,86 @@
-//! The programs of a Kubernetes: from `KUBEBUILDER_ASSETS`, the PATH, the cache, the official release, or built from their
-//! Go modules — in this order.
+//! The programs of a Kubernetes, each found at the first of these places: `KUBEBUILDER_ASSETS`, the PATH, the cache, the
+//! official release (checksum compared), a build from its Go module (`testbed/*/go.mod`, minutes, once).
 
+mod build;
+mod download;
+mod installed;
+
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::sync::{Mutex, PoisonError};
 
 use sha2::{Digest as _, Sha256};
 
 use crate::error::{Error, Result};
 use crate::paths;
+use crate::progress::Progress;
 
-/// The Kubernetes that tests run. 1.34 is the newest that a kubelet accepts on cgroup v1.
-pub const KUBERNETES: &str = "v1.34.4";
-/// etcd's version.
-pub const ETCD: &str = "v3.6.16";
-/// helm's version.
-pub const HELM: &str = "v4.3.1";
-/// CoreDNS' version.
-pub const COREDNS: &str = "v1.12.4";
+/// A source of programs: a release, and the Go module that it is made of.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Module {
+    /// Its name, and the directory below `testbed/` that holds its `go.mod` and `go.sum`.
+    pub name: &'static str,
+    /// Its version, with `v`.
+    pub version: &'static str,
+}
+
+/// Kubernetes. 1.34 is the newest whose kubelet accepts cgroup v1.
+pub static KUBERNETES: Module = Module { name: "kubernetes", version: "v1.34.4" };
+/// etcd.
+pub static ETCD: Module = Module { name: "etcd", version: "v3.6.16" };
+/// The real Helm.
+pub static HELM: Module = Module { name: "helm", version: "v4.3.1" };
+/// CoreDNS.
+pub static COREDNS: Module = Module { name: "coredns", version: "v1.12.4" };
 
 /// A program the testbed knows how to get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Program {
     /// Its file name.
     pub name: &'static str,
-    /// Its version, with `v`.
-    pub version: &'static str,
-    /// Directory of its Go module below `testbed/`.
-    module: &'static str,
+    /// Where it comes from.
+    pub module: &'static Module,
     /// Its main package.
     package: &'static str,
-    /// What the PATH's or the assets' program must print for `--version` (or `version`) to be taken; empty: never taken
-    /// from there.
+    /// What `--version` of one that is installed must contain for it to be taken. Empty: only ours is taken.
     accepts: &'static str,
 }
 
-macro_rules! programs {
-    ($($(#[$doc:meta])* $ident:ident = $name:literal, $version:expr, $module:literal, $package:literal, $accepts:literal;)+) => {
-        $($(#[$doc])* pub const $ident: Program =
-            Program { name: $name, version: $version, module: $module, package: $package, accepts: $accepts };)+
-    };
+const fn program(
+    name: &'static str,
+    module: &'static Module,
+    package: &'static str,
+    accepts: &'static str,
+) -> Program {
+    Program { name, module, package, accepts }
 }
 
-programs! {
-    /// The API server.
-    KUBE_APISERVER = "kube-apiserver", KUBERNETES, "kubernetes", "k8s.io/kubernetes/cmd/kube-apiserver", "Kubernetes v1.3";
-    /// Garbage collection, workload controllers.
-    KUBE_CONTROLLER_MANAGER = "kube-controller-manager", KUBERNETES, "kubernetes", "k8s.io/kubernetes/cmd/kube-controller-manager", "Kubernetes v1.3";
-    /// Puts pods on the node.
-    KUBE_SCHEDULER = "kube-scheduler", KUBERNETES, "kubernetes", "k8s.io/kubernetes/cmd/kube-scheduler", "Kubernetes v1.3";
-    /// Runs pods.
-    KUBELET = "kubelet", KUBERNETES, "kubernetes", "k8s.io/kubernetes/cmd/kubelet", "Kubernetes v1.34";
-    /// Makes Services reachable.
-    KUBE_PROXY = "kube-proxy", KUBERNETES, "kubernetes", "k8s.io/kubernetes/cmd/kube-proxy", "Kubernetes v1.34";
-    /// The command line people use.
-    KUBECTL = "kubectl", KUBERNETES, "kubernetes", "k8s.io/kubernetes/cmd/kubectl", "";
-    /// The store.
-    ETCD_SERVER = "etcd", ETCD, "etcd", "go.etcd.io/etcd/server/v3", "etcd Version: 3.";
-    /// The real helm.
-    HELM_CLI = "helm", HELM, "helm", "helm.sh/helm/v4/cmd/helm", "v4.";
-    /// Names of Services.
-    COREDNS_SERVER = "coredns", COREDNS, "coredns", "github.com/coredns/coredns", "";
+/// The store.
+pub const ETCD_SERVER: Program = program("etcd", &ETCD, "go.etcd.io/etcd/server/v3", "etcd Version: 3.");
+/// The store's command line.
+pub const ETCDCTL: Program = program("etcdctl", &ETCD, "go.etcd.io/etcd/etcdctl/v3", "");
+/// The API server.
+pub const KUBE_APISERVER: Program = kubernetes("kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver");
+/// Garbage collection, service accounts, workload controllers.
+pub const KUBE_CONTROLLER_MANAGER: Program =
+    kubernetes("kube-controller-manager", "k8s.io/kubernetes/cmd/kube-controller-manager");
+/// Puts pods on the node.
+pub const KUBE_SCHEDULER: Program = kubernetes("kube-scheduler", "k8s.io/kubernetes/cmd/kube-scheduler");
+/// Runs pods.
+pub const KUBELET: Program = kubernetes("kubelet", "k8s.io/kubernetes/cmd/kubelet");
+/// Makes Services reachable.
+pub const KUBE_PROXY: Program = kubernetes("kube-proxy", "k8s.io/kubernetes/cmd/kube-proxy");
+/// The command line people use. Some systems have one that hands over to another version, so only ours is taken.
+pub const KUBECTL: Program = program("kubectl", &KUBERNETES, "k8s.io/kubernetes/cmd/kubectl", "");
+/// The real helm.
+pub const HELM_CLI: Program = program("helm", &HELM, "helm.sh/helm/v4/cmd/helm", "v4.");
+/// Names of Services.
+pub const COREDNS_SERVER: Program = program("coredns", &COREDNS, "github.com/coredns/coredns", "CoreDNS-1.");
+
+/// Parts of one Kubernetes are of one minor version.
+const fn kubernetes(name: &'static str, package: &'static str) -> Program {
+    program(name, &KUBERNETES, package, "Kubernetes v1.34.")
 }
 
 /// What a control plane needs.
@@ -69,12 +88,24 @@ pub const CONTROL_PLANE: [Program; 4] = [ETCD_SERVER, KUBE_APISERVER, KUBE_CONTR
 /// What a node needs beside it.
 pub const NODE: [Program; 4] = [KUBE_SCHEDULER, KUBELET, KUBE_PROXY, COREDNS_SERVER];
 
+impl Module {
+    /// Where its programs are kept. What the modules pin is part of the name, so that a changed pin is a new build.
+    pub fn directory(&self) -> PathBuf {
+        let source = paths::modules().join(self.name);
+        let mut hash = Sha256::new();
+        for file in ["go.mod", "go.sum"] {
+            hash.update(fs::read(source.join(file)).unwrap_or_default());
+        }
+        paths::tools().join(format!("{}-{}-{}", self.name, self.version, hex(&hash.finalize()[..4])))
+    }
+}
+
 impl Program {
-    /// The program's file, made or fetched where it is not there yet (minutes for a build, once). `say` hears what is
-    /// being done.
+    /// The program's file, fetched or built where it is not there yet.
     ///
     /// # Errors
     /// Names everything that was tried.
+<<<<<<< HEAD
     pub fn find(&self, say: &dyn Fn(&str)) -> Result<PathBuf> {
         if let Some(found) = self.installed() {
             return Ok(found);
@@ -92,34 +123,29 @@ impl Program {
         }
         self.build(&cached, say)?;
         Ok(cached)
+=======
+    pub fn find(&self, progress: &dyn Progress) -> Result<PathBuf> {
+        find_all(std::slice::from_ref(self), progress)?.pop().ok_or_else(|| self.missing("it was not made"))
+>>>>>>> main
     }
 
-    /// `KUBEBUILDER_ASSETS` or PATH, when the version fits.
-    fn installed(&self) -> Option<PathBuf> {
-        if self.accepts.is_empty() {
-            return None;
-        }
-        let assets = paths::kubebuilder_assets().map(|dir| dir.join(self.name)).filter(|file| file.is_file());
-        let found = assets.or_else(|| paths::on_path(self.name))?;
-        let argument = if self.name == "helm" { "version" } else { "--version" };
-        let mut command = Command::new(&found);
-        command.arg(argument);
-        if self.name == "helm" {
-            command.arg("--short");
-        }
-        let output = command.stdin(Stdio::null()).output().ok()?;
-        String::from_utf8_lossy(&output.stdout).contains(self.accepts).then_some(found)
+    /// Where it is found without fetching or building anything.
+    pub fn present(&self) -> Option<PathBuf> {
+        let places = Places { assets: paths::kubebuilder_assets(), cached: self.cached() };
+        remembered(self, || places.look(self, &installed::version_of, &|name| paths::on_path(name)))
     }
 
     fn cached(&self) -> PathBuf {
-        paths::tools().join(format!("{}-{}", self.module, self.version)).join(self.name)
+        self.module.directory().join(self.name)
     }
 
-    /// Kubernetes' own programs have a stable address and a checksum beside each file.
-    fn download(&self, to: &Path, say: &dyn Fn(&str)) -> Result<(), String> {
-        if self.module != "kubernetes" {
-            return Err("no stable address for a single file".to_owned());
+    fn missing(&self, message: impl Into<String>) -> Error {
+        Error::Missing {
+            name: self.name.to_owned(),
+            version: self.module.version.to_owned(),
+            message: message.into(),
         }
+<<<<<<< HEAD
         let base =
             format!("https://dl.k8s.io/release/{}/bin/linux/{}/{}", self.version, go_arch(), self.name);
         let expected = curl(&format!("{base}.sha256"), None)?;
@@ -223,12 +249,98 @@ fn curl(address: &str, to: Option<&Path>) -> Result<Vec<u8>, String> {
     ]);
     if let Some(to) = to {
         command.arg("--output").arg(to);
+=======
     }
-    let output = command.stdin(Stdio::null()).output().map_err(|error| format!("curl: {error}"))?;
-    if output.status.success() { Ok(output.stdout) } else { Err(format!("curl: {}", output.status)) }
 }
 
-fn make_executable(path: &Path) -> std::io::Result<()> {
-    use std::os::unix::fs::PermissionsExt as _;
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755))
+/// The programs' files, in the same order. What is missing of one release is fetched or built in one go.
+///
+/// # Errors
+/// Names everything that was tried for the first program that is not to be had.
+pub fn find_all(programs: &[Program], progress: &dyn Progress) -> Result<Vec<PathBuf>> {
+    for module in [&KUBERNETES, &ETCD, &HELM, &COREDNS] {
+        let wanted = |program: &&Program| program.module == module && program.present().is_none();
+        if programs.iter().any(|program| wanted(&program)) {
+            let _one_at_a_time = lock(&module.directory())?;
+            // Somebody else may have made it while we waited.
+            let missing: Vec<Program> = programs.iter().filter(wanted).copied().collect();
+            obtain(module, &missing, progress)?;
+        }
+>>>>>>> main
+    }
+    programs
+        .iter()
+        .map(|program| program.present().ok_or_else(|| program.missing("it was not made")))
+        .collect()
 }
+
+fn obtain(module: &'static Module, missing: &[Program], progress: &dyn Progress) -> Result<()> {
+    let Some(first) = missing.first() else { return Ok(()) };
+    let no_download = match download::fetch(module, missing, progress) {
+        Ok(()) => return Ok(()),
+        Err(reason) => reason,
+    };
+    progress.line(&format!(
+        "{} {}: no official download ({no_download}), so it is built from its Go module",
+        module.name, module.version
+    ));
+    build::build(module, missing, progress).map_err(|reason| {
+        first.missing(format!(
+            "not in KUBEBUILDER_ASSETS, PATH or cache; no download: {no_download}; no build: {reason}"
+        ))
+    })
+}
+
+/// The places where a program may already be.
+struct Places {
+    assets: Option<PathBuf>,
+    cached: PathBuf,
+}
+
+impl Places {
+    /// `version` is what a program says of itself, `on_path` looks it up.
+    fn look(
+        &self,
+        program: &Program,
+        version: &dyn Fn(&Path) -> Option<String>,
+        on_path: &dyn Fn(&str) -> Option<PathBuf>,
+    ) -> Option<PathBuf> {
+        let from_assets = self.assets.as_ref().map(|directory| directory.join(program.name));
+        // Who names assets means them, whatever their version.
+        if let Some(file) = from_assets.filter(|file| paths::is_executable(file)) {
+            return Some(file);
+        }
+        let fits = |file: &PathBuf| version(file).is_some_and(|text| text.contains(program.accepts));
+        let from_path =
+            || (!program.accepts.is_empty()).then(|| on_path(program.name)).flatten().filter(fits);
+        from_path().or_else(|| paths::is_executable(&self.cached).then(|| self.cached.clone()))
+    }
+}
+
+/// Asking a program for its version takes long enough to ask only once.
+fn remembered(program: &Program, look: impl FnOnce() -> Option<PathBuf>) -> Option<PathBuf> {
+    static FOUND: Mutex<BTreeMap<&str, PathBuf>> = Mutex::new(BTreeMap::new());
+    let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(file) = found.get(program.name) {
+        return Some(file.clone());
+    }
+    let file = look()?;
+    found.insert(program.name, file.clone());
+    Some(file)
+}
+
+/// Processes take turns at filling a directory.
+fn lock(directory: &Path) -> Result<fs::File> {
+    fs::create_dir_all(directory).map_err(Error::file(directory))?;
+    let path = directory.with_extension("lock");
+    let file = fs::File::create(&path).map_err(Error::file(&path))?;
+    file.lock().map_err(Error::file(&path))?;
+    Ok(file)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests;

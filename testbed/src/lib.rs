@@ -1,15 +1,27 @@
-//! A real Kubernetes on any machine: etcd, kube-apiserver and controller-manager, with `--node` also scheduler, kubelet,
+//! A real Kubernetes on any machine: etcd, kube-apiserver and controller-manager, with a node also scheduler, kubelet,
 //! containerd, kube-proxy and CoreDNS. No Docker, no kind.
 //!
-//! [`binaries`] finds or makes the programs, [`pki`] the certificates, [`cluster`] starts and stops, [`image`] writes
-//! container images without a daemon. Synchronous and light, so that tests and `cargo xtask` share it.
+//! [`binaries`] finds or makes the programs, [`pki`] the certificates, [`Cluster`] starts and stops, [`node`] runs pods in
+//! namespaces of its own. Synchronous and light, so that tests and `cargo xtask` share it.
 
 pub mod binaries;
 pub mod cluster;
 pub mod error;
+pub mod image;
+pub mod node;
 pub mod paths;
 pub mod pki;
+pub mod ports;
 pub mod process;
+pub mod progress;
 
 pub use cluster::{Cluster, Options};
 pub use error::{Error, Result};
+pub use progress::Progress;
+
+/// Says aloud that a test is skipped, and why. Written past the test harness, which shows nothing of tests that pass;
+/// `cargo xtask test` repeats it in its summary.
+pub fn skip(reason: &str) {
+    use std::io::Write as _;
+    let _ = writeln!(std::io::stderr().lock(), "SKIPPED: {reason}");
+}

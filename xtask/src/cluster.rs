@@ -1,32 +1,57 @@
 //! `cargo xtask cluster`.
 
+use std::path::PathBuf;
+use std::time::Instant;
+
 use anyhow::Result;
 use clap::Subcommand;
 use pilothouse_testbed::{Cluster, Options};
 
-use crate::steps::say;
+use crate::setup;
+use crate::steps::{Terminal, say};
 
 /// Local clusters.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ClusterTask {
-    /// Start a control plane and wait until it serves.
+    /// Start a cluster and wait until it serves: etcd, kube-apiserver, kube-controller-manager.
+    #[command(
+        after_help = "EXAMPLE:\n  cargo xtask cluster up --name mine && export KUBECONFIG=$(cargo xtask cluster kubeconfig --name mine)"
+    )]
     Up {
         /// Clusters of different names run side by side.
-        #[arg(long, default_value = "dev")]
+        #[arg(long, default_value = "dev", env = "PILOTHOUSE_CLUSTER")]
         name: String,
+        /// With a node that runs pods (scheduler, kubelet, containerd, kube-proxy, CoreDNS). Needs root.
+        #[arg(long)]
+        node: bool,
     },
-    /// Stop a cluster and remove everything of it.
+    /// Stop a cluster and remove everything of it, also when the process that started it was killed.
     Down {
         /// Which.
-        #[arg(long, default_value = "dev")]
+        #[arg(long, default_value = "dev", env = "PILOTHOUSE_CLUSTER")]
         name: String,
+        /// All that run on this machine.
+        #[arg(long, conflicts_with = "name")]
+        all: bool,
     },
-    /// Clusters, their programs and logs.
+    /// Clusters, their programs and where these write their logs.
     Status,
-    /// Print where a cluster's kubeconfig is: `export KUBECONFIG=$(cargo xtask cluster kubeconfig)`.
+    /// Print where a cluster's kubeconfig is.
+    #[command(after_help = "EXAMPLE:\n  export KUBECONFIG=$(cargo xtask cluster kubeconfig)")]
     Kubeconfig {
         /// Which.
-        #[arg(long, default_value = "dev")]
+        #[arg(long, default_value = "dev", env = "PILOTHOUSE_CLUSTER")]
+        name: String,
+    },
+    /// Put the images of a docker-archive file into a node.
+    #[command(
+        after_help = "EXAMPLE:\n  cargo xtask image --output host.tar && cargo xtask cluster import host.tar"
+    )]
+    Import {
+        /// What `cargo xtask image` or `docker save` wrote.
+        file: PathBuf,
+        /// Which.
+        #[arg(long, default_value = "dev", env = "PILOTHOUSE_CLUSTER")]
         name: String,
     },
 }
@@ -34,6 +59,7 @@ pub(crate) enum ClusterTask {
 /// Does the task.
 pub(crate) fn run(task: ClusterTask) -> Result<()> {
     match task {
+<<<<<<< HEAD
         ClusterTask::Up { name } => {
             let started = std::time::Instant::now();
             let cluster = Cluster::up(&Options { name, tied: false }, &say)?;
@@ -44,11 +70,50 @@ pub(crate) fn run(task: ClusterTask) -> Result<()> {
                 started.elapsed().as_secs_f64()
             ));
             println!("export KUBECONFIG={}", cluster.kubeconfig().display());
+=======
+        ClusterTask::Up { name, node } => up(name, node),
+        ClusterTask::Down { all: true, .. } => {
+            for name in Cluster::all() {
+                down(&name)?;
+            }
+            Ok(())
+>>>>>>> main
         }
-        ClusterTask::Down { name } => Cluster::open(&name)?.down(),
-        ClusterTask::Status => status(),
-        ClusterTask::Kubeconfig { name } => println!("{}", Cluster::open(&name)?.kubeconfig().display()),
+        ClusterTask::Down { name, .. } => down(&name),
+        ClusterTask::Status => {
+            status();
+            Ok(())
+        }
+        ClusterTask::Kubeconfig { name } => {
+            println!("{}", Cluster::open(&name)?.kubeconfig().display());
+            Ok(())
+        }
+        ClusterTask::Import { file, name } => Ok(Cluster::open(&name)?.import_image_file(&file)?),
     }
+}
+
+fn up(name: String, node: bool) -> Result<()> {
+    let started = Instant::now();
+    if node {
+        setup::node_packages()?;
+    }
+    let terminal = Terminal::new();
+    let cluster = Cluster::up(&Options { name, tied: false, node }, &terminal)?;
+    drop(terminal);
+    say(&format!(
+        "cluster {:?} is up after {:.1} s; logs in {}",
+        cluster.name(),
+        started.elapsed().as_secs_f64(),
+        cluster.directory().join("logs").display()
+    ));
+    println!("export KUBECONFIG={}", cluster.kubeconfig().display());
+    Ok(())
+}
+
+fn down(name: &str) -> Result<()> {
+    let started = Instant::now();
+    Cluster::open(name)?.down();
+    say(&format!("cluster {name:?} is gone after {:.1} s", started.elapsed().as_secs_f64()));
     Ok(())
 }
 
@@ -58,12 +123,19 @@ fn status() {
         say("no clusters; start one with `cargo xtask cluster up`");
     }
     for cluster in names.iter().filter_map(|name| Cluster::open(name).ok()) {
+<<<<<<< HEAD
         println!("{}  {}  {}", cluster.name(), cluster.server(), cluster.kubeconfig().display());
         for daemon in cluster.daemons() {
             let state = daemon
                 .pid()
                 .map_or_else(|| "stopped".to_owned(), |pid| format!("pid {}", pid.as_raw_nonzero()));
             println!("  {:24} {state:12} {}", daemon.name, daemon.log().display());
+=======
+        println!("{}  {}  KUBECONFIG={}", cluster.name(), cluster.server(), cluster.kubeconfig().display());
+        for part in cluster.parts() {
+            let state = part.pid.map_or_else(|| "stopped".to_owned(), |pid| format!("pid {pid}"));
+            println!("  {:24} {state:12} {}", part.name, part.log.display());
+>>>>>>> main
         }
     }
 }

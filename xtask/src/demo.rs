@@ -42,7 +42,7 @@ pub(crate) fn demo(args: &DemoArgs) -> Result<()> {
         args.project.clone().unwrap_or_else(|| build::root().join("charts/samples/player-stats-operator"));
     let name = format!("demo-{}", std::process::id());
     say("starting a control plane");
-    let cluster = Cluster::up(&Options { name, tied: true }, &say)?;
+    let cluster = Cluster::up(&Options { name, tied: true, node: false }, &say)?;
     let work = tempfile::tempdir()?;
     let scene = Scene::start(&cluster, &project, &plugins, work.path())?;
     say(&format!("scene {}: an operator-sdk Helm project runs unchanged", args.scene));
@@ -208,20 +208,34 @@ impl<'a> Scene<'a> {
     /// A control plane runs no pods: the scene stands in for the node and lets the hooks' pods succeed.
     fn run_hook_jobs(&self, what: &str, done: impl Fn() -> bool) -> Result<()> {
         self.seen(what, || {
+<<<<<<< HEAD
             let of_jobs = ["get", "pods", "--namespace", NAMESPACE, "--selector=job-name", "--output=name"];
             for pod in self.kubectl(&of_jobs).unwrap_or_default().lines() {
                 let status = r#"{"status":{"phase":"Succeeded"}}"#;
                 let patch = [
                     "patch",
                     pod,
+=======
+            let jobs =
+                self.kubectl(&["get", "jobs", "--namespace", NAMESPACE, "--output=name"]).unwrap_or_default();
+            for job in jobs.lines() {
+                let _ = self.kubectl(&[
+                    "patch",
+                    job,
+>>>>>>> main
                     "--namespace",
                     NAMESPACE,
                     "--subresource=status",
                     "--type=merge",
                     "--patch",
+<<<<<<< HEAD
                     status,
                 ];
                 let _ = self.kubectl(&patch);
+=======
+                    COMPLETED,
+                ]);
+>>>>>>> main
             }
             done()
         })

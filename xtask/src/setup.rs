@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context as _, Result, bail};
-use pilothouse_testbed::paths;
+use pilothouse_testbed::{node, paths};
 
 use crate::build::root;
 use crate::steps::{output, run, say};
@@ -29,6 +29,32 @@ pub(crate) fn setup() -> Result<()> {
         started.elapsed().as_secs_f64(),
         paths::cache().display()
     ));
+    Ok(())
+}
+
+/// Debian's packages of what a node needs, where they are missing.
+pub(crate) fn node_packages() -> Result<()> {
+    let missing = node::missing_packages();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let started = Instant::now();
+    if paths::on_path("apt-get").is_none() {
+        bail!("a node needs {}; install them with your system's package manager", missing.join(", "));
+    }
+    say(&format!("installing {} (apt-get)", missing.join(" ")));
+    let apt = |arguments: &[&str]| {
+        run(Command::new("apt-get")
+            .env("DEBIAN_FRONTEND", "noninteractive")
+            .arg("-qq")
+            .args(arguments)
+            .stdout(Stdio::null()))
+    };
+    // The lists may be older than the archive; nothing of the machine's is removed to make room.
+    apt(&["update"])?;
+    let options = ["install", "--yes", "--no-install-recommends", "--no-remove"];
+    apt(&options.iter().chain(&missing).copied().collect::<Vec<_>>())?;
+    say(&format!("packages installed in {:.1} s", started.elapsed().as_secs_f64()));
     Ok(())
 }
 
@@ -165,11 +191,7 @@ fn copy_tree(from: &Path, to: &Path) -> Result<()> {
     for entry in fs::read_dir(from).with_context(|| from.display().to_string())? {
         let path = entry?.path();
         let target = to.join(path.file_name().unwrap_or_default());
-        if path.is_dir() {
-            copy_tree(&path, &target)?
-        } else {
-            fs::copy(&path, &target)?;
-        }
+        if path.is_dir() { copy_tree(&path, &target)? } else { drop(fs::copy(&path, &target)?) }
     }
     Ok(())
 }

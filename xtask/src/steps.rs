@@ -4,10 +4,47 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
+use indicatif::{ProgressBar, ProgressStyle};
+use pilothouse_testbed::Progress;
 
 /// Says a line about what is being done.
 pub(crate) fn say(line: &str) {
     eprintln!("xtask: {line}");
+}
+
+/// Shows long work: on a terminal what is being done right now and for how long, elsewhere only the lines that stay.
+#[derive(Debug)]
+pub(crate) struct Terminal {
+    bar: ProgressBar,
+}
+
+impl Terminal {
+    /// Begins to show.
+    pub(crate) fn new() -> Self {
+        // indicatif draws nothing where standard error is no terminal.
+        let bar = ProgressBar::new_spinner();
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}") {
+            bar.set_style(style);
+        }
+        bar.enable_steady_tick(Duration::from_millis(120));
+        Self { bar }
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+impl Progress for Terminal {
+    fn line(&self, text: &str) {
+        self.bar.suspend(|| say(text));
+    }
+
+    fn now(&self, text: &str) {
+        self.bar.set_message(text.to_owned());
+    }
 }
 
 /// Runs a command to its end, its output going where ours goes.

@@ -1,6 +1,8 @@
 //! `kube`: the cluster, as far as the plugin's grants reach. One file for reads, one for writes, one for the words of
 //! errors; here is what every call passes first.
 
+#![allow(clippy::result_large_err, reason = "the error is the interface's own and is made for the guest")]
+
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -33,7 +33,7 @@ impl PluginMetrics {
         plugin: &str,
         name: &str,
         labels: &[(String, String)],
-        start: Series,
+        start: &Series,
         change: impl FnOnce(&mut Series),
     ) {
         let Some(labels) = render_labels(plugin, labels).filter(|_| is_metric_name(name)) else {
@@ -49,13 +49,13 @@ impl PluginMetrics {
                 .next()
                 .filter(|((other, _), _)| other == name);
             let other_type =
-                same_name.is_some_and(|(_, s)| std::mem::discriminant(s) != std::mem::discriminant(&start));
+                same_name.is_some_and(|(_, s)| std::mem::discriminant(s) != std::mem::discriminant(start));
             if same_plugin >= MAX_SERIES || other_type {
                 return self.drop_one();
             }
         }
         let entry = series.entry(key).or_insert_with(|| start.clone());
-        if std::mem::discriminant(entry) == std::mem::discriminant(&start) {
+        if std::mem::discriminant(entry) == std::mem::discriminant(start) {
             change(entry)
         } else {
             self.drop_one()
@@ -145,7 +145,7 @@ impl metrics::Host for HookState {
                     *total += value;
                 }
             };
-            self.context.metrics.update(&self.context.plugin.name, &name, &labels, Series::Counter(0.0), add);
+            self.context.metrics.update(&self.context.plugin.name, &name, &labels, &Series::Counter(0.0), add);
         }
         Ok(())
     }
@@ -158,7 +158,7 @@ impl metrics::Host for HookState {
     ) -> wasmtime::Result<()> {
         if self.budget.take(name.len()).is_ok() && value.is_finite() {
             let set = |series: &mut Series| *series = Series::Gauge(value);
-            self.context.metrics.update(&self.context.plugin.name, &name, &labels, Series::Gauge(0.0), set);
+            self.context.metrics.update(&self.context.plugin.name, &name, &labels, &Series::Gauge(0.0), set);
         }
         Ok(())
     }
@@ -182,7 +182,7 @@ impl metrics::Host for HookState {
                     *count += 1;
                 }
             };
-            self.context.metrics.update(&self.context.plugin.name, &name, &labels, empty, observe);
+            self.context.metrics.update(&self.context.plugin.name, &name, &labels, &empty, observe);
         }
         Ok(())
     }
@@ -202,7 +202,7 @@ mod tests {
     fn a_counter_is_written_with_the_plugin_as_label() {
         let metrics = PluginMetrics::default();
         let labels = [("kind".to_owned(), "a\"b".to_owned())];
-        metrics.update("helm", "renders", &labels, Series::Counter(0.0), |s| *s = Series::Counter(2.0));
+        metrics.update("helm", "renders", &labels, &Series::Counter(0.0), |s| *s = Series::Counter(2.0));
         assert!(
             text(&metrics).contains("pilothouse_plugin_renders_total{plugin=\"helm\",kind=\"a\\\"b\"} 2\n")
         );
@@ -212,9 +212,9 @@ mod tests {
     fn one_plugin_cannot_use_up_the_series_of_another() {
         let metrics = PluginMetrics::default();
         for n in 0..MAX_SERIES + 5 {
-            metrics.update("noisy", "x", &[("n".to_owned(), n.to_string())], Series::Gauge(0.0), |_| {});
+            metrics.update("noisy", "x", &[("n".to_owned(), n.to_string())], &Series::Gauge(0.0), |_| {});
         }
-        metrics.update("quiet", "y", &[], Series::Gauge(0.0), |s| *s = Series::Gauge(1.0));
+        metrics.update("quiet", "y", &[], &Series::Gauge(0.0), |s| *s = Series::Gauge(1.0));
         assert!(text(&metrics).contains("dropped_total 5\n"));
         assert!(text(&metrics).contains("pilothouse_plugin_y{plugin=\"quiet\"} 1"));
     }
@@ -222,10 +222,10 @@ mod tests {
     #[test]
     fn a_name_keeps_its_type_and_foreign_labels_are_refused() {
         let metrics = PluginMetrics::default();
-        metrics.update("a", "x", &[], Series::Gauge(0.0), |_| {});
-        metrics.update("b", "x", &[], Series::Counter(0.0), |_| {});
-        metrics.update("a", "y", &[("plugin".to_owned(), "b".to_owned())], Series::Gauge(0.0), |_| {});
-        metrics.update("a", "y_total", &[], Series::Gauge(0.0), |_| {});
+        metrics.update("a", "x", &[], &Series::Gauge(0.0), |_| {});
+        metrics.update("b", "x", &[], &Series::Counter(0.0), |_| {});
+        metrics.update("a", "y", &[("plugin".to_owned(), "b".to_owned())], &Series::Gauge(0.0), |_| {});
+        metrics.update("a", "y_total", &[], &Series::Gauge(0.0), |_| {});
         assert!(text(&metrics).contains("dropped_total 3\n"));
     }
 }

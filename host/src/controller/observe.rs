@@ -17,6 +17,9 @@ use crate::plugin::bindings::{Watch, WatchTarget};
 /// the better choice.
 const FIRST_LIST: Duration = Duration::from_secs(2);
 
+/// Watches of tied objects, by plugin and kind.
+type TiedWatches = HashMap<(Arc<str>, Gvk), Vec<WatchHandle>>;
+
 /// Why a change is reported.
 #[derive(Clone, Debug)]
 pub enum Origin {
@@ -43,7 +46,7 @@ pub struct Observer {
     watches: Arc<Watches>,
     stream: mpsc::UnboundedSender<Observed>,
     namespaces: Vec<Arc<str>>,
-    tied: Mutex<HashMap<(Arc<str>, Gvk), Vec<WatchHandle>>>,
+    tied: Mutex<TiedWatches>,
     wished: Mutex<HashMap<ObjectKey, Vec<WatchHandle>>>,
 }
 

@@ -199,10 +199,10 @@ impl Reconciler {
                 {
                     reply.state = State::Progressing((problem.reason.to_owned(), problem.message.clone()));
                     reply.events.push(warning(problem.reason, &problem.message));
-                    return self.tell(case, reply, problem.verdict).await;
+                    return self.tell(case, *reply, problem.verdict).await;
                 }
                 let verdict = reply.requeue_after.map_or(Verdict::Done, Verdict::RequeueAfter);
-                self.tell(case, reply, verdict).await
+                self.tell(case, *reply, verdict).await
             }
             Answer::Finalized(events) => self.after_finalized(case, revision, events).await,
             Answer::Failed(refusal) => {

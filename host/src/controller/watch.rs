@@ -60,6 +60,12 @@ pub struct Subscriber {
     pub hear: Arc<dyn Fn(ObjectEvent) + Send + Sync>,
 }
 
+impl std::fmt::Debug for Subscriber {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Subscriber").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
 /// All watches of the host.
 pub struct Watches {
     client: kube::Client,

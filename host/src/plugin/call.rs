@@ -97,7 +97,7 @@ pub struct Refusal {
 #[derive(Debug)]
 pub enum Answer {
     /// It went well.
-    Done(Reply),
+    Done(Box<Reply>),
     /// The object's clean-up is finished.
     Finalized(Vec<Event>),
     /// The plugin reported an error.
@@ -206,7 +206,7 @@ impl Raw {
     fn check(self, published: Vec<Event>) -> Result<Answer, String> {
         match self {
             Self::Reconcile(Ok(outcome)) | Self::Finalize(Ok(Finalized::Waiting(outcome))) => {
-                check_outcome(outcome, published).map(Answer::Done)
+                check_outcome(outcome, published).map(|reply| Answer::Done(Box::new(reply)))
             }
             Self::Finalize(Ok(Finalized::Done)) => Ok(Answer::Finalized(published)),
             Self::Reconcile(Err(failure)) | Self::Finalize(Err(failure)) => {

@@ -202,6 +202,7 @@ impl HookState {
 }
 
 /// Runs on every tick while guest code runs: counts processor time, and lets other tasks run.
+#[expect(clippy::needless_pass_by_value, reason = "the engine's callback is called so")]
 fn on_tick(store: StoreContextMut<'_, HookState>) -> wasmtime::Result<UpdateDeadline> {
     if store.data().cpu.tick() { Ok(UpdateDeadline::Yield(1)) } else { Ok(UpdateDeadline::Interrupt) }
 }

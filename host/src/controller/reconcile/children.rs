@@ -71,14 +71,15 @@ impl Reconciler {
     async fn scopes(&self, owner: &Owner, desired: &[Value]) -> Result<HashMap<Gvk, bool>, Problem> {
         let mut scopes = HashMap::new();
         for gvk in desired.iter().filter_map(Gvk::of) {
-            if !scopes.contains_key(&gvk) {
-                let resource = self.cluster.discovery.resolve(&gvk).await;
-                if matches!(resource, Err(DiscoveryError::Unknown(_))) {
-                    self.cluster.wait_for_kind(&owner.key);
-                }
-                let resource = resource.map_err(|error| unresolved(&gvk, &error))?;
-                scopes.insert(gvk, resource.namespaced);
+            if scopes.contains_key(&gvk) {
+                continue;
             }
+            let resource = self.cluster.discovery.resolve(&gvk).await;
+            if matches!(resource, Err(DiscoveryError::Unknown(_))) {
+                self.cluster.wait_for_kind(&owner.key);
+            }
+            let namespaced = resource.map_err(|error| unresolved(&gvk, &error))?.namespaced;
+            scopes.insert(gvk, namespaced);
         }
         Ok(scopes)
     }

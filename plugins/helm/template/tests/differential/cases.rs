@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::rc::Rc;
 
 use serde_json::Value as Json;
 
@@ -13,8 +14,8 @@ pub(crate) fn read(file: &str) -> String {
 }
 
 /// What the cases are executed with.
-pub(crate) fn data() -> Json {
-    serde_json::from_str(&read("data.json")).unwrap()
+pub(crate) fn data() -> Rc<Json> {
+    Rc::new(serde_json::from_str(&read("data.json")).unwrap())
 }
 
 /// The cases of a file: one on each line, or several lines between two lines of `----`.
@@ -51,7 +52,7 @@ fn actions(line: &str) -> impl Iterator<Item = String> {
 }
 
 /// A case may begin with `!zero` or `!error` for the option, and `§name§` begins a further text.
-fn case(text: &str, data: &Json) -> Case {
+fn case(text: &str, data: &Rc<Json>) -> Case {
     let (missing_key, text) = match text.split_at_checked(text.find(' ').unwrap_or(0)) {
         Some(("!zero", rest)) => ("zero", &rest[1..]),
         Some(("!error", rest)) => ("error", &rest[1..]),

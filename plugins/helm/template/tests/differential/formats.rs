@@ -3,6 +3,8 @@
 
 use std::fmt::Write as _;
 
+use std::rc::Rc;
+
 use serde_json::Value as Json;
 
 use crate::oracle::Case;
@@ -15,7 +17,7 @@ const PRECISIONS: [&str; 6] = ["", ".", ".0", ".2", ".7", ".30"];
 
 /// For each directive a template that prints all data by it. Of the combinations one in seven is
 /// taken, all when `ALL_FORMATS` is set.
-pub(crate) fn directives(data: &Json) -> Vec<Case> {
+pub(crate) fn directives(data: &Rc<Json>) -> Vec<Case> {
     let step = if std::env::var_os("ALL_FORMATS").is_some() { 1 } else { 7 };
     let mut cases = Vec::new();
     for verb in VERBS.chars() {
@@ -30,7 +32,7 @@ pub(crate) fn directives(data: &Json) -> Vec<Case> {
     cases.into_iter().step_by(step).collect()
 }
 
-fn directive(directive: &str, data: &Json) -> Case {
+fn directive(directive: &str, data: &Rc<Json>) -> Case {
     let mut text = String::new();
     for name in data.as_object().unwrap().keys() {
         // The width and digits of addresses differ from run to run.
@@ -44,7 +46,7 @@ fn directive(directive: &str, data: &Json) -> Case {
 
 /// Formats with indexes, stars and faults, with arguments of several kinds and numbers.
 /// Each line of the one is combined with each of the other.
-pub(crate) fn formats(formats: &str, arguments: &str, data: &Json) -> Vec<Case> {
+pub(crate) fn formats(formats: &str, arguments: &str, data: &Rc<Json>) -> Vec<Case> {
     let mut cases = Vec::new();
     for format in formats.lines() {
         for args in arguments.lines() {
@@ -111,5 +113,5 @@ pub(crate) fn floats() -> Vec<Case> {
     let small = numbers.iter().filter(|number| (1e-30..1e30).contains(*number)).map(narrow);
     let wide = numbers.iter().map(|number| serde_json::json!(number));
     let signed = numbers.iter().map(|number| serde_json::json!(-number));
-    wide.chain(signed).chain(small).map(|number| Case::of(text.clone(), &number)).collect()
+    wide.chain(signed).chain(small).map(|number| Case::of(text.clone(), &Rc::new(number))).collect()
 }

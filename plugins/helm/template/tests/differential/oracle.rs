@@ -4,6 +4,7 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::rc::Rc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -17,13 +18,13 @@ use crate::types::decode;
 #[derive(Debug, Clone)]
 pub(crate) struct Case {
     pub(crate) texts: Vec<(String, Vec<u8>)>,
-    pub(crate) data: Json,
+    pub(crate) data: Rc<Json>,
     pub(crate) missing_key: &'static str,
 }
 
 impl Case {
     /// One text, executed with the given data.
-    pub(crate) fn of(text: impl Into<Vec<u8>>, data: &Json) -> Self {
+    pub(crate) fn of(text: impl Into<Vec<u8>>, data: &Rc<Json>) -> Self {
         Self { texts: vec![("t".to_owned(), text.into())], data: data.clone(), missing_key: "default" }
     }
 
@@ -33,7 +34,7 @@ impl Case {
             .iter()
             .map(|(name, text)| json!({"name": name, "text": STANDARD.encode(text)}))
             .collect();
-        json!({"texts": texts, "data": self.data, "missingkey": self.missing_key})
+        json!({"texts": texts, "data": *self.data, "missingkey": self.missing_key})
     }
 }
 
