@@ -218,7 +218,7 @@ fn serve_error(what: &'static str, result: std::io::Result<()>) -> AppError {
 fn announce(change: &Change) {
     match change {
         Change::Activated { revision, before: None } => {
-            tracing::info!(plugin = %revision.identity, "plugin at work")
+            tracing::info!(plugin = %revision.identity, "plugin at work");
         }
         Change::Activated { revision, before: Some(before) } => {
             tracing::info!(plugin = %revision.identity, before = before.short(), "plugin swapped; calls under way end on the old code");
@@ -234,7 +234,7 @@ fn announce(change: &Change) {
             );
         }
         Change::Retired(identity) => {
-            tracing::warn!(plugin = %identity, "plugin gone; its objects are left as they are")
+            tracing::warn!(plugin = %identity, "plugin gone; its objects are left as they are");
         }
     }
 }

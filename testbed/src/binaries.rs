@@ -96,7 +96,12 @@ impl Module {
         for file in ["go.mod", "go.sum"] {
             hash.update(fs::read(source.join(file)).unwrap_or_default());
         }
-        paths::tools().join(format!("{}-{}-{}", self.name, self.version, hex(&hash.finalize()[..4])))
+        paths::tools().join(format!(
+            "{}-{}-{}",
+            self.name,
+            self.version,
+            hex(hash.finalize().get(..4).unwrap_or_default())
+        ))
     }
 }
 
@@ -105,28 +110,8 @@ impl Program {
     ///
     /// # Errors
     /// Names everything that was tried.
-<<<<<<< HEAD
-    pub fn find(&self, say: &dyn Fn(&str)) -> Result<PathBuf> {
-        if let Some(found) = self.installed() {
-            return Ok(found);
-        }
-        let cached = self.cached();
-        if cached.is_file() {
-            return Ok(cached);
-        }
-        let downloaded = self.download(&cached, say);
-        match downloaded.and_then(|()| self.verify(&cached)) {
-            Ok(()) => return Ok(cached),
-            Err(reason) => {
-                say(&format!("{} {}: no official download ({reason}); building it", self.name, self.version));
-            }
-        }
-        self.build(&cached, say)?;
-        Ok(cached)
-=======
     pub fn find(&self, progress: &dyn Progress) -> Result<PathBuf> {
         find_all(std::slice::from_ref(self), progress)?.pop().ok_or_else(|| self.missing("it was not made"))
->>>>>>> main
     }
 
     /// Where it is found without fetching or building anything.
@@ -145,111 +130,6 @@ impl Program {
             version: self.module.version.to_owned(),
             message: message.into(),
         }
-<<<<<<< HEAD
-        let base =
-            format!("https://dl.k8s.io/release/{}/bin/linux/{}/{}", self.version, go_arch(), self.name);
-        let expected = curl(&format!("{base}.sha256"), None)?;
-        say(&format!("{} {}: downloading", self.name, self.version));
-        let part = to.with_extension("part");
-        fs::create_dir_all(to.parent().unwrap_or(Path::new("."))).map_err(|error| error.to_string())?;
-        curl(&base, Some(&part))?;
-        let bytes = fs::read(&part).map_err(|error| error.to_string())?;
-        let found: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
-        if found != String::from_utf8_lossy(&expected).trim() {
-            let _ = fs::remove_file(&part);
-            return Err("the checksum does not match".to_owned());
-        }
-        make_executable(&part).and_then(|()| fs::rename(&part, to)).map_err(|error| error.to_string())
-    }
-
-    fn verify(&self, file: &Path) -> Result<(), String> {
-        let output = Command::new(file)
-            .arg("--version")
-            .stdin(Stdio::null())
-            .output()
-            .map_err(|error| error.to_string())?;
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        // kubectl has no --version; that it ran is enough.
-        if self.name == "kubectl" || text.contains(self.version) {
-            Ok(())
-        } else {
-            Err(format!("it says {text:?}"))
-        }
-    }
-
-    fn build(&self, to: &Path, say: &dyn Fn(&str)) -> Result<()> {
-        let missing = |message: String| Error::Missing {
-            name: self.name.to_owned(),
-            version: self.version.to_owned(),
-            message,
-        };
-        if paths::on_path("go").is_none() {
-            return Err(missing(
-                "not in KUBEBUILDER_ASSETS, PATH or cache, no download, and no Go to build it with"
-                    .to_owned(),
-            ));
-        }
-        let started = Instant::now();
-        say(&format!("{} {}: building from its Go module", self.name, self.version));
-        let directory = to.parent().unwrap_or(Path::new("."));
-        fs::create_dir_all(directory).map_err(Error::file(directory))?;
-        let part = to.with_extension("part");
-        let output = Command::new("go")
-            .current_dir(paths::modules().join(self.module))
-            // Static programs also run inside images.
-            .env("CGO_ENABLED", "0")
-            .args(["build", "-mod=mod", "-trimpath", "-ldflags", &self.ldflags(), "-o"])
-            .arg(&part)
-            .arg(self.package)
-            .stdin(Stdio::null())
-            .output()
-            .map_err(|error| missing(format!("go: {error}")))?;
-        if !output.status.success() {
-            return Err(missing(format!("go build: {}", String::from_utf8_lossy(&output.stderr).trim())));
-        }
-        fs::rename(&part, to).map_err(Error::file(to))?;
-        say(&format!("{} {}: built in {} s", self.name, self.version, started.elapsed().as_secs()));
-        Ok(())
-    }
-
-    fn ldflags(&self) -> String {
-        let mut flags = "-s -w".to_owned();
-        if self.module == "kubernetes" {
-            let package = "k8s.io/component-base/version";
-            let mut parts = self.version.trim_start_matches('v').split('.');
-            let (major, minor) = (parts.next().unwrap_or("1"), parts.next().unwrap_or("0"));
-            flags.push_str(&format!(
-                " -X {package}.gitVersion={} -X {package}.gitMajor={major} -X {package}.gitMinor={minor}",
-                self.version
-            ));
-        }
-        if self.module == "helm" {
-            flags.push_str(&format!(" -X helm.sh/helm/v4/internal/version.version={}", self.version));
-        }
-        flags
-    }
-}
-
-fn go_arch() -> &'static str {
-    if cfg!(target_arch = "aarch64") { "arm64" } else { "amd64" }
-}
-
-/// Short time-outs: where the address cannot be reached, the build is the way.
-fn curl(address: &str, to: Option<&Path>) -> Result<Vec<u8>, String> {
-    let mut command = Command::new("curl");
-    command.args([
-        "--fail",
-        "--silent",
-        "--location",
-        "--connect-timeout",
-        "5",
-        "--max-time",
-        "300",
-        address,
-    ]);
-    if let Some(to) = to {
-        command.arg("--output").arg(to);
-=======
     }
 }
 
@@ -266,7 +146,6 @@ pub fn find_all(programs: &[Program], progress: &dyn Progress) -> Result<Vec<Pat
             let missing: Vec<Program> = programs.iter().filter(wanted).copied().collect();
             obtain(module, &missing, progress)?;
         }
->>>>>>> main
     }
     programs
         .iter()

@@ -55,22 +55,11 @@ impl Cluster {
     /// about it.
     ///
     /// # Errors
-<<<<<<< HEAD
-    /// When a program is not to be had or does not come up; what was started is stopped again.
-    pub fn up(options: &Options, say: &dyn Fn(&str)) -> Result<Self> {
-        let programs = find_all(&CONTROL_PLANE, say)?;
-        if Self::open(&options.name).is_ok_and(|cluster| cluster.is_up()) {
-            return Err(Error::Other(format!(
-                "cluster {:?} is up already; bring it down first or choose another --name",
-                options.name
-            )));
-=======
     /// When there is one of this name, a program is not to be had, or does not come up; what was started is stopped again.
     pub fn up(options: &Options, progress: &dyn Progress) -> Result<Self> {
         check_name(&options.name)?;
         if options.node {
             node::check()?;
->>>>>>> main
         }
         let programs = binaries::find_all(&wanted(options.node), progress)?;
         let directory = paths::clusters().join(&options.name);
@@ -103,17 +92,6 @@ impl Cluster {
     pub fn open(name: &str) -> Result<Self> {
         check_name(name)?;
         let directory = paths::clusters().join(name);
-<<<<<<< HEAD
-        let file = directory.join("cluster.json");
-        let text = fs::read_to_string(&file).map_err(|_| {
-            Error::Other(format!(
-                "no cluster {name:?}; start one with `cargo xtask cluster up --name {name}`"
-            ))
-        })?;
-        let record = serde_json::from_str(&text)
-            .map_err(|error| Error::Other(format!("{}: {error}", file.display())))?;
-        Ok(Self { name: name.to_owned(), directory, record, tied: false })
-=======
         let record = Record::read(&directory).map_err(|error| match error {
             Error::File { .. } => Error::Other(format!(
                 "no cluster {name:?}; start one with `cargo xtask cluster up --name {name}`"
@@ -121,7 +99,6 @@ impl Cluster {
             other => other,
         })?;
         Ok(Self { name: name.to_owned(), directory, record, tied: false, watcher: None })
->>>>>>> main
     }
 
     /// Names of all clusters that were started and not brought down.
@@ -129,10 +106,7 @@ impl Cluster {
         let entries = fs::read_dir(paths::clusters()).into_iter().flatten().flatten();
         let mut names: Vec<String> =
             entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
-<<<<<<< HEAD
-=======
         names.retain(|name| Record::read(&paths::clusters().join(name)).is_ok());
->>>>>>> main
         names.sort();
         names
     }
@@ -167,28 +141,6 @@ impl Cluster {
         &self.directory
     }
 
-<<<<<<< HEAD
-    /// The administrator's kubeconfig.
-    pub fn kubeconfig(&self) -> PathBuf {
-        self.directory.join("kubeconfig")
-    }
-
-    /// A kubeconfig for another user, written beside the administrator's.
-    ///
-    /// # Errors
-    /// When it cannot be written.
-    pub fn kubeconfig_for(&self, user: &str, groups: &[&str]) -> Result<PathBuf> {
-        let file = user.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
-        let authority = Authority::open(&self.directory.join("pki"));
-        let pair = authority.client(&file, user, groups)?;
-        let path = self.directory.join(format!("{file}.kubeconfig"));
-        fs::write(&path, kubeconfig(&self.server(), &authority.certificate(), &pair)?)
-            .map_err(Error::file(&path))?;
-        Ok(path)
-    }
-
-=======
->>>>>>> main
     /// The API server's address.
     pub fn server(&self) -> String {
         format!("https://{}:{}", self.record.address, self.record.api_port)
@@ -272,134 +224,6 @@ impl Cluster {
         for daemon in self.daemons().iter().rev() {
             daemon.stop();
         }
-<<<<<<< HEAD
-    }
-
-    fn start(&self, programs: &[PathBuf]) -> Result<()> {
-        let [etcd, api_server, controller_manager, _kubectl] = programs else {
-            return Err(Error::Other("the control plane has four programs".to_owned()));
-        };
-        self.certificates()?;
-        self.etcd(etcd)?;
-        self.api_server(api_server)?;
-        self.controller_manager(controller_manager)?;
-        self.wait_for_default_account()
-    }
-
-    fn certificates(&self) -> Result<()> {
-        let pki = self.directory.join("pki");
-        let authority = Authority::create(&pki)?;
-        let names = [
-            "127.0.0.1",
-            "10.96.0.1",
-            "10.244.0.1",
-            "localhost",
-            "kubernetes",
-            "kubernetes.default",
-            "kubernetes.default.svc",
-        ];
-        authority.server("apiserver", "kube-apiserver", None, &names)?;
-        authority.client("kubelet-client", "kube-apiserver-kubelet-client", &["system:masters"])?;
-        authority.client("service-account", "service-accounts", &[])?;
-        let write = |file: &str, user: &str, groups: &[&str]| -> Result<()> {
-            let pair = authority.client(file, user, groups)?;
-            let path = self.directory.join(if file == "admin" {
-                "kubeconfig".to_owned()
-            } else {
-                format!("{file}.kubeconfig")
-            });
-            fs::write(&path, kubeconfig(&self.server(), &authority.certificate(), &pair)?)
-                .map_err(Error::file(&path))
-        };
-        write("admin", "admin", &["system:masters"])?;
-        write("controller-manager", "system:kube-controller-manager", &[])?;
-        write("scheduler", "system:kube-scheduler", &[])
-    }
-
-    fn etcd(&self, program: &Path) -> Result<()> {
-        let (client, peer) = (self.record.etcd_port, self.record.etcd_peer_port);
-        let mut command = Command::new(program);
-        command
-            .arg(format!("--data-dir={}", self.directory.join("etcd").display()))
-            .arg(format!("--listen-client-urls=http://127.0.0.1:{client}"))
-            .arg(format!("--advertise-client-urls=http://127.0.0.1:{client}"))
-            .arg(format!("--listen-peer-urls=http://127.0.0.1:{peer}"))
-            .arg(format!("--initial-advertise-peer-urls=http://127.0.0.1:{peer}"))
-            .arg(format!("--initial-cluster=default=http://127.0.0.1:{peer}"))
-            // Nothing here outlives the test: no need to wait for the disk.
-            .args(["--unsafe-no-fsync", "--log-level=warn"]);
-        let daemon = self.daemon("etcd");
-        daemon.start(command, self.tied)?;
-        if wait_until(START, || TcpStream::connect(("127.0.0.1", client)).is_ok()) {
-            Ok(())
-        } else {
-            Err(daemon.not_ready(START))
-        }
-    }
-
-    fn api_server(&self, program: &Path) -> Result<()> {
-        let pki = |file: &str| self.directory.join("pki").join(file).display().to_string();
-        let mut command = Command::new(program);
-        command
-            .arg(format!("--etcd-servers=http://127.0.0.1:{}", self.record.etcd_port))
-            .arg(format!("--secure-port={}", self.record.api_port))
-            .args([
-                "--bind-address=0.0.0.0",
-                "--advertise-address=127.0.0.1",
-                "--service-cluster-ip-range=10.96.0.0/16",
-            ])
-            .arg(format!("--client-ca-file={}", pki("ca.crt")))
-            .arg(format!("--tls-cert-file={}", pki("apiserver.crt")))
-            .arg(format!("--tls-private-key-file={}", pki("apiserver.key")))
-            .arg(format!("--kubelet-client-certificate={}", pki("kubelet-client.crt")))
-            .arg(format!("--kubelet-client-key={}", pki("kubelet-client.key")))
-            .arg("--kubelet-preferred-address-types=InternalIP")
-            .arg("--service-account-issuer=https://kubernetes.default.svc")
-            .arg(format!("--service-account-key-file={}", pki("service-account.crt")))
-            .arg(format!("--service-account-signing-key-file={}", pki("service-account.key")))
-            .args([
-                "--authorization-mode=Node,RBAC",
-                "--allow-privileged",
-                "--enable-admission-plugins=NodeRestriction",
-            ])
-            .args(["--endpoint-reconciler-type=none", "--profiling=false"]);
-        let daemon = self.daemon("kube-apiserver");
-        daemon.start(command, self.tied)?;
-        // A program that ended will not become ready.
-        let settled = || daemon.ended() || self.kubectl(&["get", "--raw", "/readyz"]).is_ok();
-        if wait_until(START, settled) && !daemon.ended() { Ok(()) } else { Err(daemon.not_ready(START)) }
-    }
-
-    fn controller_manager(&self, program: &Path) -> Result<()> {
-        let config = self.directory.join("controller-manager.kubeconfig").display().to_string();
-        let pki = |file: &str| self.directory.join("pki").join(file).display().to_string();
-        let mut command = Command::new(program);
-        command
-            .args([
-                "--leader-elect=false",
-                "--use-service-account-credentials=true",
-                "--enable-hostpath-provisioner=true",
-            ])
-            .args(["--secure-port=0", "--allocate-node-cidrs=false"])
-            .arg(format!("--kubeconfig={config}"))
-            .arg(format!("--authentication-kubeconfig={config}"))
-            .arg(format!("--authorization-kubeconfig={config}"))
-            .arg(format!("--root-ca-file={}", pki("ca.crt")))
-            .arg(format!("--service-account-private-key-file={}", pki("service-account.key")))
-            // A namespace is gone, and a child collected, as soon as can be.
-            .args(["--concurrent-gc-syncs=8", "--node-monitor-grace-period=60s"]);
-        self.daemon("kube-controller-manager").start(command, self.tied)
-    }
-
-    /// The sign that the controllers are at work.
-    fn wait_for_default_account(&self) -> Result<()> {
-        let there = || self.kubectl(&["get", "serviceaccount", "default", "--namespace=default"]).is_ok();
-        if wait_until(START, there) {
-            Ok(())
-        } else {
-            Err(self.daemon("kube-controller-manager").not_ready(START))
-        }
-=======
         if keep_logs || (self.tied && paths::keep()) {
             let _ = fs::remove_dir_all(self.directory.join("etcd"));
         } else {
@@ -409,7 +233,6 @@ impl Cluster {
             if keep_logs { watcher.dismiss() } else { watcher.finish() }
         }
         self.tied = false;
->>>>>>> main
     }
 }
 
@@ -454,20 +277,6 @@ fn sweep() {
     }
 }
 
-<<<<<<< HEAD
-/// A port nobody listens at. The system does not give the same one twice in a row, and we remember ours.
-fn free_port() -> Result<u16> {
-    static GIVEN: Mutex<Vec<u16>> = Mutex::new(Vec::new());
-    let mut given = GIVEN.lock().unwrap_or_else(PoisonError::into_inner);
-    for _ in 0..100 {
-        let listener = TcpListener::bind(("127.0.0.1", 0))
-            .map_err(|error| Error::Other(format!("no free port: {error}")))?;
-        let port = listener.local_addr().map_err(|error| Error::Other(error.to_string()))?.port();
-        if !given.contains(&port) {
-            given.push(port);
-            return Ok(port);
-        }
-=======
 /// The name is part of paths, of a cgroup and of command lines.
 fn check_name(name: &str) -> Result<()> {
     let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
@@ -495,6 +304,5 @@ mod tests {
     fn a_cluster_that_was_never_started_says_how_to_start_it() {
         let error = Cluster::open("never-started").unwrap_err();
         assert!(error.to_string().contains("cargo xtask cluster up --name never-started"), "{error}");
->>>>>>> main
     }
 }

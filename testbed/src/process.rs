@@ -56,21 +56,10 @@ impl Daemon {
         let errors = log.try_clone().map_err(Error::file(&self.log()))?;
         // A group of its own: Ctrl-C at a terminal reaches the command, which stops the cluster in order.
         command.stdin(Stdio::null()).stdout(log).stderr(errors).process_group(0);
-<<<<<<< HEAD
-        if tied {
-            die_with_parent(&mut command);
-        }
-        let failed =
-            |error: std::io::Error| Error::Program { program: self.name.clone(), message: error.to_string() };
-        let mut child = command.spawn().map_err(failed)?;
-        let pid = child.id();
-        fs::write(self.pid_file(), pid.to_string()).map_err(Error::file(&self.pid_file()))?;
-=======
         let failed =
             |error: std::io::Error| Error::Program { program: self.name.clone(), message: error.to_string() };
         let mut child = spawn::spawn(command, place).map_err(failed)?;
         fs::write(self.pid_file(), child.id().to_string()).map_err(Error::file(&self.pid_file()))?;
->>>>>>> main
         // Somebody has to wait for it, or it stays a zombie that looks alive.
         std::thread::spawn(move || child.wait());
         Ok(())
@@ -92,16 +81,8 @@ impl Daemon {
 
     /// Whether the process that was started last is gone. (Between fork and exec it does not bear its own name yet, so
     /// [`Self::pid`] would not know it.)
-<<<<<<< HEAD
-    pub fn ended(&self) -> bool {
-        let pid = fs::read_to_string(self.pid_file())
-            .ok()
-            .and_then(|text| Pid::from_raw(text.trim().parse().ok()?));
-        pid.is_none_or(|pid| test_kill_process(pid).is_err())
-=======
     pub(crate) fn ended(&self) -> bool {
         self.last_pid().is_none_or(|pid| test_kill_process(pid).is_err())
->>>>>>> main
     }
 
     /// Sends a signal, if it runs.
@@ -136,25 +117,6 @@ impl Daemon {
         lines.get(lines.len().saturating_sub(15)..).unwrap_or_default().join("\n")
     }
 
-<<<<<<< HEAD
-    /// The error of a program that did not become ready.
-    pub fn not_ready(&self, waited: Duration) -> Error {
-        Error::NotReady {
-            what: self.name.clone(),
-            seconds: waited.as_secs(),
-            log: self.log().display().to_string(),
-            tail: self.tail(),
-        }
-    }
-}
-
-#[expect(unsafe_code, reason = "prctl in the child before exec is the one way to tie a child's life to ours")]
-fn die_with_parent(command: &mut Command) {
-    // SAFETY: the closure runs between fork and exec and makes one async-signal-safe system call.
-    unsafe {
-        command.pre_exec(|| {
-            rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).map_err(std::io::Error::from)
-=======
     /// Waits until it is ready, or is gone, or the time is up.
     ///
     /// # Errors
@@ -165,7 +127,6 @@ fn die_with_parent(command: &mut Command) {
         wait_until(limit, || {
             is_ready = ready();
             is_ready || self.ended()
->>>>>>> main
         });
         if is_ready && !self.ended() {
             return Ok(());

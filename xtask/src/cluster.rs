@@ -59,25 +59,12 @@ pub(crate) enum ClusterTask {
 /// Does the task.
 pub(crate) fn run(task: ClusterTask) -> Result<()> {
     match task {
-<<<<<<< HEAD
-        ClusterTask::Up { name } => {
-            let started = std::time::Instant::now();
-            let cluster = Cluster::up(&Options { name, tied: false }, &say)?;
-            say(&format!(
-                "cluster {:?} is up at {} after {:.1} s",
-                cluster.name(),
-                cluster.server(),
-                started.elapsed().as_secs_f64()
-            ));
-            println!("export KUBECONFIG={}", cluster.kubeconfig().display());
-=======
         ClusterTask::Up { name, node } => up(name, node),
         ClusterTask::Down { all: true, .. } => {
             for name in Cluster::all() {
                 down(&name)?;
             }
             Ok(())
->>>>>>> main
         }
         ClusterTask::Down { name, .. } => down(&name),
         ClusterTask::Status => {
@@ -123,19 +110,10 @@ fn status() {
         say("no clusters; start one with `cargo xtask cluster up`");
     }
     for cluster in names.iter().filter_map(|name| Cluster::open(name).ok()) {
-<<<<<<< HEAD
-        println!("{}  {}  {}", cluster.name(), cluster.server(), cluster.kubeconfig().display());
-        for daemon in cluster.daemons() {
-            let state = daemon
-                .pid()
-                .map_or_else(|| "stopped".to_owned(), |pid| format!("pid {}", pid.as_raw_nonzero()));
-            println!("  {:24} {state:12} {}", daemon.name, daemon.log().display());
-=======
         println!("{}  {}  KUBECONFIG={}", cluster.name(), cluster.server(), cluster.kubeconfig().display());
         for part in cluster.parts() {
             let state = part.pid.map_or_else(|| "stopped".to_owned(), |pid| format!("pid {pid}"));
             println!("  {:24} {state:12} {}", part.name, part.log.display());
->>>>>>> main
         }
     }
 }

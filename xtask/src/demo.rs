@@ -121,7 +121,7 @@ impl<'a> Scene<'a> {
         self.kubectl(&["apply", "--filename", &crds.display().to_string()])?;
         let sample = self.sample()?;
         self.kubectl(&["apply", "--namespace", NAMESPACE, "--filename", &sample.display().to_string()])?;
-        self.seen("the release is installed", || self.history_has("1", "deployed"))?;
+        self.seen("the release is installed", || self.history_has(1, "deployed"))?;
         self.show(&["get", "deployments,services,persistentvolumeclaims", "--namespace", NAMESPACE])?;
         println!("{}", self.cluster.helm(&["list", "--namespace", NAMESPACE])?);
         Ok(())
@@ -156,7 +156,7 @@ impl<'a> Scene<'a> {
             r#"{"spec":{"replicaCount":2}}"#,
         ])?;
         self.run_hook_jobs("the pre-upgrade backup runs, then revision 2 is deployed", || {
-            self.history_has("2", "deployed")
+            self.history_has(2, "deployed")
         })?;
         println!("{}", self.cluster.helm(&["history", "player-stats-sample", "--namespace", NAMESPACE])?);
         Ok(())
@@ -207,35 +207,12 @@ impl<'a> Scene<'a> {
 
     /// A control plane runs no pods: the scene stands in for the node and lets the hooks' pods succeed.
     fn run_hook_jobs(&self, what: &str, done: impl Fn() -> bool) -> Result<()> {
+        let of_jobs = ["get", "pods", "--namespace", NAMESPACE, "--selector=job-name", "--output=name"];
+        let status = r#"{"status":{"phase":"Succeeded"}}"#;
         self.seen(what, || {
-<<<<<<< HEAD
-            let of_jobs = ["get", "pods", "--namespace", NAMESPACE, "--selector=job-name", "--output=name"];
             for pod in self.kubectl(&of_jobs).unwrap_or_default().lines() {
-                let status = r#"{"status":{"phase":"Succeeded"}}"#;
-                let patch = [
-                    "patch",
-                    pod,
-=======
-            let jobs =
-                self.kubectl(&["get", "jobs", "--namespace", NAMESPACE, "--output=name"]).unwrap_or_default();
-            for job in jobs.lines() {
-                let _ = self.kubectl(&[
-                    "patch",
-                    job,
->>>>>>> main
-                    "--namespace",
-                    NAMESPACE,
-                    "--subresource=status",
-                    "--type=merge",
-                    "--patch",
-<<<<<<< HEAD
-                    status,
-                ];
-                let _ = self.kubectl(&patch);
-=======
-                    COMPLETED,
-                ]);
->>>>>>> main
+                let place = ["patch", pod, "--namespace", NAMESPACE, "--subresource=status"];
+                let _ = self.kubectl(&[place.as_slice(), &["--type=merge", "--patch", status]].concat());
             }
             done()
         })
@@ -253,12 +230,12 @@ impl<'a> Scene<'a> {
         Ok(())
     }
 
-    fn history_has(&self, revision: &str, status: &str) -> bool {
+    fn history_has(&self, revision: u64, status: &str) -> bool {
         let arguments = ["history", "player-stats-sample", "--namespace", NAMESPACE, "--output=json"];
         let text = self.cluster.helm(&arguments).unwrap_or_default();
         let revisions: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
         revisions.as_array().is_some_and(|all| {
-            all.iter().any(|entry| entry["revision"].to_string() == revision && entry["status"] == status)
+            all.iter().any(|entry| entry["revision"].as_u64() == Some(revision) && entry["status"] == status)
         })
     }
 

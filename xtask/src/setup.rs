@@ -191,7 +191,11 @@ fn copy_tree(from: &Path, to: &Path) -> Result<()> {
     for entry in fs::read_dir(from).with_context(|| from.display().to_string())? {
         let path = entry?.path();
         let target = to.join(path.file_name().unwrap_or_default());
-        if path.is_dir() { copy_tree(&path, &target)? } else { drop(fs::copy(&path, &target)?) }
+        if path.is_dir() {
+            copy_tree(&path, &target)?;
+        } else {
+            fs::copy(&path, &target)?;
+        }
     }
     Ok(())
 }

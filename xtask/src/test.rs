@@ -23,9 +23,7 @@ pub(crate) fn test(args: &TestArgs) -> Result<()> {
         run(std::process::Command::new("cargo").current_dir(build::root()).args(["fmt", "--all", "--check"]))
     });
     steps.step("released plugin interfaces are unchanged", wit::check);
-    steps.step("lints", || {
-        run(cargo("clippy")?.args(["--workspace", "--all-targets", "--", "-D", "warnings"]))
-    });
+    steps.step("lints", lints);
     steps.step("plugins build as components", || build::plugins().map(drop));
     if args.no_cluster {
         steps.skip("programs of a real control plane", "--no-cluster");
@@ -45,9 +43,18 @@ pub(crate) fn test(args: &TestArgs) -> Result<()> {
         }
         run(&mut command)
     });
-    steps.step("documentation builds", || {
-        run(cargo("doc")?.args(["--workspace", "--no-deps", "--quiet"]).env("RUSTDOCFLAGS", "-D warnings"))
-    });
     steps.skip("end to end on a real node", "the testbed has no node yet");
     steps.finish()
+}
+
+/// Everything that ships by the strict rules; tests may also unwrap, index and panic.
+fn lints() -> Result<()> {
+    run(cargo("clippy")?.args(["--workspace", "--", "-D", "warnings"]))?;
+    let relaxed = ["unwrap_used", "expect_used", "panic", "indexing_slicing", "too_many_lines"];
+    let mut tests = cargo("clippy")?;
+    tests.args(["--workspace", "--all-targets", "--", "-D", "warnings"]);
+    for lint in relaxed {
+        tests.arg(format!("-Aclippy::{lint}"));
+    }
+    run(&mut tests)
 }

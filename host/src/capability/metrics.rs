@@ -56,9 +56,9 @@ impl PluginMetrics {
         }
         let entry = series.entry(key).or_insert_with(|| start.clone());
         if std::mem::discriminant(entry) == std::mem::discriminant(start) {
-            change(entry)
+            change(entry);
         } else {
-            self.drop_one()
+            self.drop_one();
         }
     }
 
@@ -145,7 +145,13 @@ impl metrics::Host for HookState {
                     *total += value;
                 }
             };
-            self.context.metrics.update(&self.context.plugin.name, &name, &labels, &Series::Counter(0.0), add);
+            self.context.metrics.update(
+                &self.context.plugin.name,
+                &name,
+                &labels,
+                &Series::Counter(0.0),
+                add,
+            );
         }
         Ok(())
     }

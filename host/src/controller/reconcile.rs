@@ -118,7 +118,7 @@ impl Reconciler {
             tracing::debug!(
                 elapsed_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
                 "reconciled"
-            )
+            );
         });
         done
     }

@@ -122,7 +122,7 @@ impl Writer {
                 self.series.insert(identity, series);
             }
             Err(error) => {
-                tracing::warn!(object = %regarding.key, reason = event.reason, %error, "event not written")
+                tracing::warn!(object = %regarding.key, reason = event.reason, %error, "event not written");
             }
         }
     }

@@ -103,7 +103,7 @@ conf_dir = "{cni}"
 /// An overlay cannot lie on an overlay, as it would when all this runs in a container.
 fn snapshotter(root: &std::path::Path) -> &'static str {
     const OVERLAY: i64 = 0x794c_7630;
-    let on_overlay = rustix::fs::statfs(root).is_ok_and(|stat| i64::try_from(stat.f_type) == Ok(OVERLAY));
+    let on_overlay = rustix::fs::statfs(root).is_ok_and(|stat| stat.f_type == OVERLAY);
     if on_overlay { "native" } else { "overlayfs" }
 }
 

@@ -120,7 +120,7 @@ fn merge_into(
     for (key, value) in source.snapshot() {
         match (target.get(&key), &value) {
             (Some(Value::Map(inner)), Value::Map(outer)) if !inner.is_nil() => {
-                merge_into(&inner, outer, overwrite, depth + 1)?
+                merge_into(&inner, outer, overwrite, depth + 1)?;
             }
             (None, _) => {
                 target.insert(key, value);

@@ -140,6 +140,7 @@ impl<'a> Call<'a> {
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "used as a function of an error's text")]
 pub(crate) fn collision(message: String) -> Error {
     Error::retry("DuplicateRelease", format!("failed to get helm release name: {message}"))
 }

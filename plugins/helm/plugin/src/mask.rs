@@ -46,7 +46,8 @@ fn without_secrets(document: &str) -> Option<String> {
 
 fn mask_object(object: &mut Value) -> bool {
     if let Some(Value::Array(items)) = object.get_mut("items") {
-        return items.iter_mut().fold(false, |masked, item| mask_object(item) || masked);
+        let masked = items.iter_mut().filter_map(|item| mask_object(item).then_some(())).count();
+        return masked > 0;
     }
     if object.get("kind").and_then(Value::as_str) != Some("Secret") {
         return false;

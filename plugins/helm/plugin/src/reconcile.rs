@@ -35,6 +35,7 @@ pub(crate) struct Reconciliation<'c> {
 }
 
 /// What a decision led to.
+#[expect(clippy::large_enum_variant, reason = "one value for each step of a call")]
 pub(crate) enum Step {
     /// Look again, from the API server.
     Again,

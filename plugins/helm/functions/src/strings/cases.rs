@@ -8,8 +8,8 @@ pub(crate) fn register(all: &mut Register) {
     let map = |all: &mut Register, name: &'static str, change: fn(&str) -> String| {
         all.add(name, TEXT, move |args| Ok(Value::from(change(&String::from_utf8_lossy(text(args, 0))))));
     };
-    map(all, "upper", |source| source.to_uppercase());
-    map(all, "lower", |source| source.to_lowercase());
+    map(all, "upper", str::to_uppercase);
+    map(all, "lower", str::to_lowercase);
     map(all, "title", title);
     map(all, "untitle", untitle);
     map(all, "swapcase", swapcase);
@@ -24,9 +24,9 @@ fn title(source: &str) -> String {
     let mut out = String::with_capacity(source.len());
     for c in source.chars() {
         if is_separator(previous) {
-            out.extend(c.to_uppercase())
+            out.extend(c.to_uppercase());
         } else {
-            out.push(c)
+            out.push(c);
         }
         previous = c;
     }
