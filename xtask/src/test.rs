@@ -37,7 +37,9 @@ pub(crate) fn test(args: &TestArgs) -> Result<()> {
     }
     steps.step("unit and integration tests", || {
         let mut command = cargo("test")?;
-        command.args(["--workspace", "--no-fail-fast"]).env("PILOTHOUSE_TEST_PLUGINS", build::plugins_dir());
+        command
+            .args(["--workspace", "--lib", "--no-fail-fast"])
+            .env("PILOTHOUSE_TEST_PLUGINS", build::plugins_dir());
         if args.no_cluster {
             command.env("PILOTHOUSE_NO_CLUSTER", "1");
         }
