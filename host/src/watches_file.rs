@@ -170,7 +170,7 @@ fn resolve(
     }
     let beside = file.parent().unwrap_or(Path::new(".")).join(&raw.chart);
     let chart = if Path::new(&raw.chart).exists() { PathBuf::from(&raw.chart) } else { beside };
-    let chart_file = if chart.is_dir() { chart.join("Chart.yaml") } else { chart.clone() };
+    let chart_file = if chart.is_file() { chart.clone() } else { chart.join("Chart.yaml") };
     if !chart_file.is_file() {
         return Err(format!("chart {:?} not found: no file {}", raw.chart, chart_file.display()));
     }
