@@ -146,7 +146,12 @@ impl Queue {
     /// Adds an object after a while. Of several delayed adds of a key the earliest counts, and a call that starts
     /// before takes their place. It may be called for a running key: the delay then counts from now as well.
     pub fn add_after(
-        &self, key: &ObjectKey, lane: &Arc<str>, reason: Reason, priority: Priority, delay: Duration,
+        &self,
+        key: &ObjectKey,
+        lane: &Arc<str>,
+        reason: Reason,
+        priority: Priority,
+        delay: Duration,
     ) {
         self.shared.state().add_after(Instant::now(), key, lane, reason, priority, delay);
         self.shared.work.notify_one();

@@ -42,7 +42,8 @@ pub struct QueueMetrics {
 
 impl Default for QueueMetrics {
     fn default() -> Self {
-        let durations = || Durations::new_with_constructor(|| Histogram::new(exponential_buckets(1e-8, 10.0, 12)));
+        let durations =
+            || Durations::new_with_constructor(|| Histogram::new(exponential_buckets(1e-8, 10.0, 12)));
         Self { waited: durations(), worked: durations() }
     }
 }
@@ -100,7 +101,9 @@ impl Collector for QueueCollector {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let lanes = self.queue.snapshot().lanes;
         depth(&mut encoder, &lanes)?;
-        counter(&mut encoder, &lanes, "workqueue_adds", "Total number of adds handled by workqueue", |l| l.adds)?;
+        counter(&mut encoder, &lanes, "workqueue_adds", "Total number of adds handled by workqueue", |l| {
+            l.adds
+        })?;
         counter(
             &mut encoder,
             &lanes,
@@ -126,8 +129,12 @@ impl Collector for QueueCollector {
 }
 
 fn depth(encoder: &mut DescriptorEncoder<'_>, lanes: &[LaneSnapshot]) -> fmt::Result {
-    let mut family =
-        encoder.encode_descriptor("workqueue_depth", "Current depth of workqueue", None, MetricType::Gauge)?;
+    let mut family = encoder.encode_descriptor(
+        "workqueue_depth",
+        "Current depth of workqueue",
+        None,
+        MetricType::Gauge,
+    )?;
     for lane in lanes {
         for (priority, depth) in [(Priority::High, lane.depth_high), (Priority::Low, lane.depth_low)] {
             let name = Arc::clone(&lane.lane);
@@ -140,7 +147,10 @@ fn depth(encoder: &mut DescriptorEncoder<'_>, lanes: &[LaneSnapshot]) -> fmt::Re
 }
 
 fn counter(
-    encoder: &mut DescriptorEncoder<'_>, lanes: &[LaneSnapshot], name: &str, help: &str,
+    encoder: &mut DescriptorEncoder<'_>,
+    lanes: &[LaneSnapshot],
+    name: &str,
+    help: &str,
     value: fn(&LaneSnapshot) -> u64,
 ) -> fmt::Result {
     let mut family = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
@@ -151,7 +161,10 @@ fn counter(
 }
 
 fn seconds(
-    encoder: &mut DescriptorEncoder<'_>, lanes: &[LaneSnapshot], name: &str, help: &str,
+    encoder: &mut DescriptorEncoder<'_>,
+    lanes: &[LaneSnapshot],
+    name: &str,
+    help: &str,
     value: fn(&LaneSnapshot) -> Duration,
 ) -> fmt::Result {
     let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;

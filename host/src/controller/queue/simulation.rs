@@ -90,7 +90,11 @@ impl Simulation {
     fn take(&mut self) -> Option<Instant> {
         match self.state.next(self.now) {
             Next::Run(handout) => {
-                assert!(self.running.iter().all(|other| other.key != handout.key), "{} runs twice", handout.key);
+                assert!(
+                    self.running.iter().all(|other| other.key != handout.key),
+                    "{} runs twice",
+                    handout.key
+                );
                 assert!(!handout.reasons.is_empty());
                 self.owed.remove(&number(&handout.key));
                 self.running.push(handout);

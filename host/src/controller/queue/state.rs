@@ -170,7 +170,12 @@ impl State {
     }
 
     pub(super) fn add(
-        &mut self, now: Instant, key: &ObjectKey, lane: &Arc<str>, reason: Reason, priority: Priority,
+        &mut self,
+        now: Instant,
+        key: &ObjectKey,
+        lane: &Arc<str>,
+        reason: Reason,
+        priority: Priority,
     ) {
         self.lanes.count_add(lane);
         self.enter(key, lane).wish(now, reason, priority);
@@ -178,7 +183,12 @@ impl State {
     }
 
     pub(super) fn add_after(
-        &mut self, now: Instant, key: &ObjectKey, lane: &Arc<str>, reason: Reason, priority: Priority,
+        &mut self,
+        now: Instant,
+        key: &ObjectKey,
+        lane: &Arc<str>,
+        reason: Reason,
+        priority: Priority,
         delay: Duration,
     ) {
         self.enter(key, lane).wish_later(Due { at: now + delay, reason, priority });
@@ -204,7 +214,11 @@ impl State {
 
     /// The time the call took.
     pub(super) fn finish(
-        &mut self, now: Instant, key: &ObjectKey, ticket: u64, verdict: Verdict,
+        &mut self,
+        now: Instant,
+        key: &ObjectKey,
+        ticket: u64,
+        verdict: Verdict,
     ) -> Duration {
         let random = self.random.f64();
         let Some(entry) = self.entries.get_mut(key) else { return Duration::ZERO };
@@ -250,8 +264,12 @@ impl State {
     }
 
     pub(super) fn remove_lane(&mut self, lane: &str) {
-        let keys: Vec<_> =
-            self.entries.iter().filter(|(_, entry)| *entry.lane == *lane).map(|(key, _)| key.clone()).collect();
+        let keys: Vec<_> = self
+            .entries
+            .iter()
+            .filter(|(_, entry)| *entry.lane == *lane)
+            .map(|(key, _)| key.clone())
+            .collect();
         for key in &keys {
             self.remove(key);
         }
@@ -271,11 +289,7 @@ impl State {
     }
 
     pub(super) fn snapshot(&self, now: Instant) -> Snapshot {
-        Snapshot {
-            lanes: self.lanes.snapshot(now),
-            delayed: self.timers.len(),
-            known: self.entries.len(),
-        }
+        Snapshot { lanes: self.lanes.snapshot(now), delayed: self.timers.len(), known: self.entries.len() }
     }
 
     /// The entry of a key. A key that comes with another lane moves there: its kind has a new plugin.

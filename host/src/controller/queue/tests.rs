@@ -34,7 +34,10 @@ fn ms(n: u64) -> Duration {
 }
 
 async fn next(queue: &Queue) -> Work {
-    timeout(Duration::from_secs(3600), queue.next()).await.expect("work within the hour").expect("not draining")
+    timeout(Duration::from_secs(3600), queue.next())
+        .await
+        .expect("work within the hour")
+        .expect("not draining")
 }
 
 /// Work that is there without waiting.
