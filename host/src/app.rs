@@ -17,7 +17,8 @@ use crate::cli::run::RunArgs;
 use crate::cluster::Cluster;
 use crate::cluster::request::Api;
 use crate::controller::discovery::Discovery;
-use crate::controller::metrics::{QueueCollector, QueueMetrics};
+use crate::controller::leader::{self, Leadership, Timing};
+use crate::controller::metrics::{QueueCollector, QueueMetrics, WatchCollector};
 use crate::controller::observe::Observer;
 use crate::controller::queue::{Options, Queue};
 use crate::controller::reconcile::Reconciler;
@@ -123,6 +124,7 @@ async fn host(args: RunArgs) -> Result<(), AppError> {
     let api = Api::new(client.clone(), ClientMetrics::register(&registry));
     let discovery = Arc::new(Discovery::new(client.clone()));
     let watches = Arc::new(Watches::new(client.clone(), Arc::clone(&discovery)));
+    register(&registry, |registry| WatchCollector::register(Arc::clone(&watches), registry));
     let (observer, observed) = Observer::new(watches, &config.namespaces);
     let observer = Arc::new(observer);
     let cluster = Arc::new(Cluster::new(api.clone(), Arc::clone(&discovery), Arc::clone(&observer)));
@@ -156,29 +158,64 @@ async fn host(args: RunArgs) -> Result<(), AppError> {
     load_plugins(&args, &config, plugins, &readiness, &mut tasks).await?;
     let assets = config.bind(&args, &supervisor);
     watch_assets(assets, &supervisor, &mut tasks)?;
-    for _ in 0..workers {
-        tokio::spawn(Arc::clone(&supervisor).work());
-    }
-    until_stopped(&args, &readiness, &queue, &mut tasks).await
+    let host = Host { supervisor, queue, readiness, tasks, workers };
+    host.work(&args, client).await
 }
 
-/// Waits for the signal to stop, or for a part that should never end; then lets calls under way end.
-async fn until_stopped(
-    args: &RunArgs,
-    readiness: &Readiness,
-    queue: &Queue,
-    tasks: &mut JoinSet<AppError>,
-) -> Result<(), AppError> {
-    let ended = tokio::select! {
-        () = stop_signal() => Ok(()),
-        Some(ended) = tasks.join_next() => Err(ended.unwrap_or_else(|error| AppError::Ended(error.to_string()))),
-    };
-    readiness.drain();
-    tracing::info!("shutting down: calls under way may end");
-    if tokio::time::timeout(args.grace_period, queue.drain()).await.is_err() {
-        tracing::warn!("calls under way did not end in time; the next start finishes their work");
+/// A host that watches, and works once it leads.
+struct Host {
+    supervisor: Arc<Supervisor>,
+    queue: Queue,
+    readiness: Readiness,
+    tasks: JoinSet<AppError>,
+    workers: usize,
+}
+
+impl Host {
+    /// Works from the moment it leads until it is told to stop, or cannot go on.
+    async fn work(mut self, args: &RunArgs, client: kube::Client) -> Result<(), AppError> {
+        let leadership = tokio::select! {
+            leadership = lead(args, client) => leadership,
+            () = stop_signal() => return Ok(()),
+            error = ended(&mut self.tasks) => return Err(error),
+        };
+        for _ in 0..self.workers {
+            tokio::spawn(Arc::clone(&self.supervisor).work());
+        }
+        let result = tokio::select! {
+            () = stop_signal() => Ok(()),
+            // Another replica may work from now on: nothing is waited for.
+            () = leadership.lost() => return Err(AppError::LeaseLost),
+            error = ended(&mut self.tasks) => Err(error),
+        };
+        self.readiness.drain();
+        tracing::info!("shutting down: calls under way may end");
+        if tokio::time::timeout(args.grace_period, self.queue.drain()).await.is_err() {
+            // Their writes may still come: the lease is not given back, it runs out.
+            tracing::warn!("calls under way did not end in time; the next start finishes their work");
+        } else {
+            leadership.release().await;
+        }
+        result
     }
-    ended
+}
+
+async fn ended(tasks: &mut JoinSet<AppError>) -> AppError {
+    match tasks.join_next().await {
+        Some(ended) => ended.unwrap_or_else(|error| AppError::Ended(error.to_string())),
+        None => std::future::pending().await,
+    }
+}
+
+/// Waits for the lease, where replicas compete for it.
+async fn lead(args: &RunArgs, client: kube::Client) -> Leadership {
+    if !args.leader_elect {
+        return leader::without_election();
+    }
+    let namespace =
+        args.leader_election_namespace.as_deref().or(args.pod_namespace.as_deref()).unwrap_or("default");
+    let lease = leader::kube_lease(client, namespace, &args.leader_election_id);
+    leader::acquire(lease, &leader::identity(&identity(args)), Timing::default()).await
 }
 
 /// One lane may hold most workers, never all: a plugin that only waits must not stop the others.

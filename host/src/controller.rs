@@ -1,6 +1,7 @@
 //! From a change in the cluster to one call at a time for each object: watches, their caches and the work queue.
 
 pub mod discovery;
+pub mod leader;
 pub mod metrics;
 pub mod observe;
 pub mod queue;

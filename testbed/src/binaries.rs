@@ -211,7 +211,8 @@ fn remembered(program: &Program, look: impl FnOnce() -> Option<PathBuf>) -> Opti
 /// Processes take turns at filling a directory.
 fn lock(directory: &Path) -> Result<fs::File> {
     fs::create_dir_all(directory).map_err(Error::file(directory))?;
-    let path = directory.with_extension("lock");
+    let name = directory.file_name().unwrap_or_default().to_string_lossy();
+    let path = directory.with_file_name(format!("{name}.lock"));
     let file = fs::File::create(&path).map_err(Error::file(&path))?;
     file.lock().map_err(Error::file(&path))?;
     Ok(file)

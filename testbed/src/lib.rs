@@ -5,12 +5,14 @@
 //! namespaces of its own. Synchronous and light, so that tests and `cargo xtask` share it.
 
 pub mod binaries;
+pub mod busybox;
 pub mod cluster;
 pub mod error;
 pub mod image;
 pub mod node;
 pub mod paths;
 pub mod pki;
+pub mod playerstats;
 pub mod ports;
 pub mod process;
 pub mod progress;

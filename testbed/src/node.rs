@@ -35,12 +35,17 @@ pub const NAME: &str = "node";
 
 const START: Duration = Duration::from_secs(120);
 
+/// Whether we may make what a node is made of.
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
 /// Whether this machine can run a node now.
 ///
 /// # Errors
 /// Says what is missing and how to get it.
 pub fn check() -> Result<()> {
-    if !rustix::process::geteuid().is_root() {
+    if !is_root() {
         return Err(Error::Other("a node needs root: it makes namespaces, mounts and containers".to_owned()));
     }
     let missing = missing_packages();

@@ -6,6 +6,7 @@ use clap::{Parser, Subcommand};
 mod build;
 mod cluster;
 mod demo;
+mod image;
 mod setup;
 mod steps;
 mod test;
@@ -19,7 +20,8 @@ mod wit;
 EXAMPLES:
   cargo xtask demo                 a cluster, the host, a Helm operator project; then it is yours to try
   cargo xtask test                 everything CI runs
-  cargo xtask cluster up           a real Kubernetes control plane beside your work
+  cargo xtask cluster up           a real Kubernetes control plane beside your work; --node runs pods
+  cargo xtask image                the host's container image, without Docker
 
 Tools, build results and clusters live in $PILOTHOUSE_CACHE (default ~/.cache/pilothouse)."
 )]
@@ -30,16 +32,18 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Task {
-    /// Bring this machine what it lacks: the WebAssembly target and the cache directories.
-    Setup,
+    /// Bring this machine what it lacks: the WebAssembly target, a Kubernetes, the cache directories.
+    Setup(setup::SetupArgs),
     /// Build every plugin of the repository into the cache.
     Plugins,
+    /// Write the host's container image, or those that tests need, to a file.
+    Image(image::ImageArgs),
     /// Start, look at and stop local clusters.
     #[command(subcommand)]
     Cluster(cluster::ClusterTask),
     /// Play a scene on a real cluster.
     Demo(demo::DemoArgs),
-    /// Format, lints, unit tests, guests, integration on a real API server, docs.
+    /// Everything CI runs: format, lints, guests, tests on a real API server and a real node, docs.
     Test(test::TestArgs),
     /// Check that released directories of the plugin interface did not change.
     CheckWit,
@@ -47,8 +51,9 @@ enum Task {
 
 fn main() -> Result<()> {
     match Cli::parse().task {
-        Task::Setup => setup::setup(),
+        Task::Setup(args) => setup::setup(&args),
         Task::Plugins => build::plugins().map(drop),
+        Task::Image(args) => image::image(&args),
         Task::Cluster(task) => cluster::run(task),
         Task::Demo(args) => demo::demo(&args),
         Task::Test(args) => test::test(&args),

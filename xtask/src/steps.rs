@@ -1,6 +1,7 @@
 //! What is being done, how long it takes, and how it ended.
 
-use std::process::Command;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
@@ -64,6 +65,61 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
+/// Runs tests, passing on what they print, and remembers the lines that a summary repeats.
+pub(crate) fn run_tests(command: &mut Command, told: &mut Told) -> Result<()> {
+    let shown = format!("{} {}", command.get_program().to_string_lossy(), arguments(command));
+    // One pipe for both streams keeps the order in which they are written.
+    let (reader, writer) = std::io::pipe()?;
+    command.stdout(writer.try_clone()?).stderr(writer);
+    let mut child = command.spawn().with_context(|| format!("cannot start {shown}"))?;
+    // The command holds the writing end, which would keep the pipe open.
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut lines = BufReader::new(reader);
+    let mut line = Vec::new();
+    while lines.read_until(b'\n', &mut line)? > 0 {
+        std::io::stderr().lock().write_all(&line)?;
+        told.hear(&String::from_utf8_lossy(&line));
+        line.clear();
+    }
+    let status = child.wait()?;
+    if status.success() { Ok(()) } else { bail!("{shown}: {status}") }
+}
+
+/// What cargo's tests said that matters at the end.
+#[derive(Debug, Default)]
+pub(crate) struct Told {
+    running: String,
+    /// `test result: …` with the program it is of.
+    results: Vec<String>,
+    failed: Vec<String>,
+    /// What a test said it leaves out, and why.
+    skipped: Vec<String>,
+}
+
+impl Told {
+    fn hear(&mut self, line: &str) {
+        let line = line.trim();
+        if let Some(running) = line.strip_prefix("Running ").or_else(|| line.strip_prefix("Doc-tests ")) {
+            self.running = running.split(" (").next().unwrap_or(running).to_owned();
+        } else if line.starts_with("test result: ") && !line.contains(" 0 passed; 0 failed; 0 ignored;") {
+            self.results.push(format!("{line}  [{}]", self.running));
+        } else if line.starts_with("test ") && line.ends_with(" FAILED") {
+            self.failed.push(format!("{line}  [{}]", self.running));
+        } else if let Some(at) = line.find("SKIPPED: ") {
+            self.skipped.push(line.get(at..).unwrap_or(line).to_owned());
+        }
+    }
+
+    /// Repeats it, so that nobody has to scroll for it.
+    pub(crate) fn repeat(&mut self) {
+        self.skipped.sort();
+        self.skipped.dedup();
+        for line in self.skipped.iter().chain(&self.results).chain(&self.failed) {
+            eprintln!("{line}");
+        }
+    }
+}
+
 fn arguments(command: &Command) -> String {
     command.get_args().map(|argument| argument.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
@@ -117,5 +173,62 @@ impl Steps {
             say(&format!("{word:8} {:>6.1} s  {name}{why}", took.as_secs_f64()));
         }
         if failed > 0 { bail!("{failed} of {} steps failed", self.done.len()) } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(lines: &str) -> Told {
+        let mut told = Told::default();
+        lines.lines().for_each(|line| told.hear(line));
+        told
+    }
+
+    #[test]
+    fn results_are_kept_with_the_program_they_are_of() {
+        let told = told(
+            "     Running unittests src/lib.rs (target/a)\ntest result: ok. 3 passed; 0 failed; 0 ignored; 0 measured",
+        );
+        assert_eq!(
+            told.results,
+            ["test result: ok. 3 passed; 0 failed; 0 ignored; 0 measured  [unittests src/lib.rs]"]
+        );
+    }
+
+    #[test]
+    fn programs_without_tests_are_left_out_and_those_with_ignored_ones_are_not() {
+        let told = told(
+            "test result: ok. 0 passed; 0 failed; 0 ignored; 0\ntest result: ok. 0 passed; 0 failed; 2 ignored; 0",
+        );
+        assert_eq!(told.results.len(), 1);
+    }
+
+    #[test]
+    fn what_is_skipped_or_fails_is_heard_in_the_middle_of_other_output() {
+        let told = told("test a ... SKIPPED: no root\ntest b ... FAILED\ntest c ... ok");
+        assert_eq!(told.skipped, ["SKIPPED: no root"]);
+        assert_eq!(told.failed, ["test b ... FAILED  []"]);
+    }
+
+    #[test]
+    fn a_failed_step_does_not_keep_the_next_from_being_done() {
+        let mut steps = Steps::default();
+        steps.step("one", || bail!("broken"));
+        let mut done = false;
+        steps.step("two", || {
+            done = true;
+            Ok(())
+        });
+        assert!(done && steps.finish().unwrap_err().to_string().contains("1 of 2"));
+    }
+
+    #[test]
+    fn the_output_of_both_streams_is_heard_and_the_status_kept() {
+        let mut told = Told::default();
+        let script = "echo 'SKIPPED: one' >&2; echo 'SKIPPED: two'; exit 1";
+        assert!(run_tests(Command::new("sh").args(["-c", script]), &mut told).is_err());
+        assert_eq!(told.skipped, ["SKIPPED: one", "SKIPPED: two"]);
     }
 }

@@ -1,56 +1,81 @@
 //! `cargo xtask test`: what CI runs.
 
+use std::process::Command;
+
 use anyhow::Result;
 use clap::Args;
-use pilothouse_testbed::binaries::{CONTROL_PLANE, HELM_CLI};
+use pilothouse_testbed::node;
 
 use crate::build::{self, cargo};
-use crate::steps::{Steps, run, say};
+use crate::setup;
+use crate::steps::{Steps, Told, run, run_tests};
 use crate::wit;
 
 /// Flags of `cargo xtask test`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+EXAMPLES:
+  cargo xtask test                 everything; as root also pods on a real node
+  cargo xtask test --no-cluster    what needs no Kubernetes")]
 pub(crate) struct TestArgs {
     /// Leave out what needs a real cluster.
     #[arg(long)]
     no_cluster: bool,
+    /// Leave out what needs a real node, also as root.
+    #[arg(long)]
+    no_node: bool,
 }
 
 /// Everything, in the order of cost; all steps run, the summary says which failed.
 pub(crate) fn test(args: &TestArgs) -> Result<()> {
-    let mut steps = Steps::default();
-    steps.step("format", || {
-        run(std::process::Command::new("cargo").current_dir(build::root()).args(["fmt", "--all", "--check"]))
-    });
+    let (mut steps, mut told) = (Steps::default(), Told::default());
+    let fmt = || run(Command::new("cargo").current_dir(build::root()).args(["fmt", "--all", "--check"]));
+    steps.step("format", fmt);
     steps.step("released plugin interfaces are unchanged", wit::check);
-    steps.step("lints", lints);
-    steps.step("plugins build as components", || build::plugins().map(drop));
-    if args.no_cluster {
-        steps.skip("programs of a real control plane", "--no-cluster");
-    } else {
-        steps.step("programs of a real control plane", || {
-            for program in CONTROL_PLANE.into_iter().chain([HELM_CLI]) {
-                program.find(&say)?;
-            }
-            Ok(())
-        });
-    }
-    steps.step("unit and integration tests", || {
-        let mut command = cargo("test")?;
-        command.env("PILOTHOUSE_TEST_PLUGINS", build::plugins_dir());
-        if args.no_cluster {
-            command.env("PILOTHOUSE_NO_CLUSTER", "1");
-        }
-        // Left out until its cause is found: its shares come out uneven now and then.
-        let unsettled = "a_noisy_plugin_and_a_slow_one_get_no_more_time_than_a_quiet_one";
-        command.args(["--workspace", "--lib", "--no-fail-fast", "--", "--skip", unsettled]);
-        run(&mut command)
+    steps.step("lints", || {
+        run(cargo("clippy")?.args(["--workspace", "--all-targets", "--", "-D", "warnings"]))
     });
-    steps.skip("end to end on a real node", "the testbed has no node yet");
+    steps.step("plugins build as components", || build::plugins().map(drop));
+    if !args.no_cluster {
+        steps.step("programs of a real control plane", setup::control_plane);
+    }
+    steps.step("unit and integration tests", || run_tests(tests(args)?.arg("--no-fail-fast"), &mut told));
+    end_to_end(args, &mut steps, &mut told);
+    steps.step("documentation builds", || {
+        run(cargo("doc")?.args(["--workspace", "--no-deps", "--quiet"]).env("RUSTDOCFLAGS", "-D warnings"))
+    });
+    told.repeat();
     steps.finish()
 }
 
-/// Everything that ships. (Tests may unwrap, index and panic.)
-fn lints() -> Result<()> {
-    run(cargo("clippy")?.args(["--workspace", "--", "-D", "warnings"]))
+/// Tests that need a node are `#[ignore]`d for everybody who runs `cargo test`, and run here.
+fn end_to_end(args: &TestArgs, steps: &mut Steps, told: &mut Told) {
+    const NAME: &str = "end to end on a real node";
+    if args.no_cluster || args.no_node {
+        return steps.skip(NAME, "left out by a flag");
+    }
+    if !node::is_root() {
+        return steps.skip(NAME, "needs root: `sudo -E cargo xtask test`");
+    }
+    steps.step("programs of a real node", setup::node);
+    if let Err(error) = node::check() {
+        return steps.skip(NAME, &error.to_string());
+    }
+    steps.step(NAME, || {
+        // One after the other: a node takes what memory and processors there are.
+        run_tests(
+            tests(args)?.args(["--no-fail-fast", "--tests", "--", "--ignored", "--test-threads=1"]),
+            told,
+        )
+    });
+}
+
+/// cargo's tests of everything, with what they need to know.
+fn tests(args: &TestArgs) -> Result<Command> {
+    let mut command = cargo("test")?;
+    command.arg("--workspace").env("PILOTHOUSE_TEST_PLUGINS", build::plugins_dir());
+    if args.no_cluster {
+        command.env("PILOTHOUSE_NO_CLUSTER", "1");
+    }
+    Ok(command)
 }

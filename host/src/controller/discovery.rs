@@ -1,26 +1,28 @@
 //! Which kinds the cluster serves, and where: kind ↔ resource, kept until a definition changes.
+//!
+//! Kinds are read from aggregated discovery (Kubernetes 1.27 and later): two requests, whatever the number of groups.
+//! They are read again when a CustomResourceDefinition or an APIService changes, when somebody asks for a kind that is
+//! not known (at most once a second), and from time to time in any case.
 
-use std::collections::HashMap;
+mod follow;
+mod served;
+
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use futures::StreamExt as _;
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::core::PartialObjectMeta;
-use kube::runtime::WatchStreamExt as _;
-use kube::runtime::watcher::{self, watcher};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::cluster::path::Resource;
 use crate::object::Gvk;
 
+pub use served::Served;
+use served::{Kinds, read};
+
 /// A miss asks the API server again, but not more often than this.
 const MISS_INTERVAL: Duration = Duration::from_secs(1);
-/// Several definitions usually change together: they are read once.
-const SETTLE: Duration = Duration::from_millis(200);
-/// How often kinds are looked up again where definitions cannot be watched.
-const POLL: Duration = Duration::from_secs(30);
+/// How old the server's version may be when somebody asks for it.
+const VERSION_AGE: Duration = Duration::from_secs(300);
 
 /// Why a kind has no resource.
 #[derive(Debug, thiserror::Error)]
@@ -31,15 +33,9 @@ pub enum DiscoveryError {
     /// The API server could not be asked.
     #[error("the kinds of the cluster cannot be read: {0}")]
     Unavailable(#[source] Box<kube::Error>),
-}
-
-/// A kind that is served.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Served {
-    /// Kind, plural and scope.
-    pub resource: Arc<Resource>,
-    /// Whether its version is the preferred one of its group.
-    pub preferred: bool,
+    /// The API server is too old.
+    #[error("the API server does not offer aggregated discovery: Kubernetes 1.27 or later is needed")]
+    NotAggregated,
 }
 
 /// The API server's version.
@@ -53,12 +49,23 @@ pub struct Version {
     pub git_version: String,
 }
 
+impl Version {
+    /// Whether it is this version or a later one. Versions that are no numbers are not.
+    pub fn is_at_least(&self, major: u32, minor: u32) -> bool {
+        let number = |text: &str| {
+            let digits = text.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
+            digits.parse::<u32>().ok()
+        };
+        let own = number(&self.major).zip(number(&self.minor));
+        own.is_some_and(|own| own >= (major, minor))
+    }
+}
+
 #[derive(Debug, Default)]
 struct Known {
-    served: Arc<Vec<Served>>,
-    by_kind: HashMap<Gvk, Arc<Resource>>,
+    kinds: Kinds,
     read_at: Option<Instant>,
-    version: Option<Version>,
+    version: Option<(Version, Instant)>,
 }
 
 /// The kinds of the cluster.
@@ -79,12 +86,8 @@ impl std::fmt::Debug for Discovery {
 impl Discovery {
     /// Knows nothing yet; the first question reads.
     pub fn new(client: kube::Client) -> Self {
-        Self {
-            client,
-            known: RwLock::default(),
-            reading: tokio::sync::Mutex::default(),
-            generation: watch::Sender::new(0),
-        }
+        let generation = watch::Sender::new(0);
+        Self { client, known: RwLock::default(), reading: tokio::sync::Mutex::default(), generation }
     }
 
     /// The resource of a kind. A kind that is not known is looked up again, at most once a second.
@@ -92,18 +95,17 @@ impl Discovery {
     /// # Errors
     /// When the cluster does not serve the kind, or cannot be asked.
     pub async fn resolve(&self, gvk: &Gvk) -> Result<Arc<Resource>, DiscoveryError> {
-        if let Some(resource) = self.lookup(gvk) {
+        let lookup = || self.known(|known| known.kinds.of(gvk).map(|served| Arc::clone(&served.resource)));
+        if let Some(resource) = lookup() {
             return Ok(resource);
         }
-        let _one = self.reading.lock().await;
-        if let Some(resource) = self.lookup(gvk) {
-            return Ok(resource);
-        }
-        let fresh = self.read(|known| known.read_at).is_some_and(|at| at.elapsed() < MISS_INTERVAL);
-        if !fresh {
-            self.refresh().await?;
-        }
-        self.lookup(gvk).ok_or_else(|| DiscoveryError::Unknown(gvk.clone()))
+        self.refresh_unless_read_within(MISS_INTERVAL).await?;
+        lookup().ok_or_else(|| DiscoveryError::Unknown(gvk.clone()))
+    }
+
+    /// Whether a kind that is known can be asked so (`watch`, `list`, `patch`). Asks nobody.
+    pub fn supports(&self, gvk: &Gvk, verb: &str) -> bool {
+        self.known(|known| known.kinds.of(gvk).is_some_and(|served| served.supports(verb)))
     }
 
     /// Every kind that is served.
@@ -111,22 +113,21 @@ impl Discovery {
     /// # Errors
     /// When the cluster cannot be asked.
     pub async fn served(&self) -> Result<Arc<Vec<Served>>, DiscoveryError> {
-        let _one = self.reading.lock().await;
-        if self.read(|known| known.read_at).is_none() {
-            self.refresh().await?;
-        }
-        Ok(self.read(|known| Arc::clone(&known.served)))
+        self.refresh_unless_read_within(Duration::MAX).await?;
+        Ok(self.known(|known| Arc::clone(&known.kinds.served)))
     }
 
-    /// The API server's version, read with the kinds.
+    /// The API server's version, some minutes old at most where the server answers.
     ///
     /// # Errors
-    /// When the cluster cannot be asked.
+    /// When no version is known and the cluster cannot be asked.
     pub async fn version(&self) -> Result<Version, DiscoveryError> {
-        if let Some(version) = self.read(|known| known.version.clone()) {
-            return Ok(version);
+        let known = self.known(|known| known.version.clone());
+        match known {
+            Some((version, read_at)) if read_at.elapsed() < VERSION_AGE => Ok(version),
+            Some((version, _)) => Ok(self.read_version().await.unwrap_or(version)),
+            None => self.read_version().await,
         }
-        self.read_version().await
     }
 
     /// A number that moves whenever the set of kinds did.
@@ -134,89 +135,75 @@ impl Discovery {
         self.generation.subscribe()
     }
 
-    /// Follows definitions for ever. Where they cannot be watched (no right), asks from time to time.
-    pub async fn follow(self: Arc<Self>) {
-        let definitions = kube::Api::<PartialObjectMeta<CustomResourceDefinition>>::all(self.client.clone());
-        let mut events = watcher(definitions, watcher::Config::default()).default_backoff().boxed();
-        loop {
-            // Any event means: look again. Errors come with the stream's back-off between them.
-            match tokio::time::timeout(POLL, events.next()).await {
-                Ok(None) => return,
-                Ok(Some(Err(error))) => {
-                    tracing::debug!(%error, "definitions cannot be watched");
-                    tokio::time::sleep(SETTLE).await;
-                    continue;
-                }
-                Ok(Some(Ok(_))) => while tokio::time::timeout(SETTLE, events.next()).await.is_ok() {},
-                Err(_) => {}
-            }
-            let _one = self.reading.lock().await;
-            if let Err(error) = self.refresh().await {
-                tracing::debug!(%error, "kinds not read");
-            }
+    /// A kind that is known turned out not to be served: reads again, at most once a second. Errors show when the kind
+    /// is resolved next.
+    pub async fn look_again(&self) {
+        if let Err(error) = self.refresh_unless_read_within(MISS_INTERVAL).await {
+            tracing::debug!(%error, "kinds not read");
         }
     }
 
-    fn lookup(&self, gvk: &Gvk) -> Option<Arc<Resource>> {
-        self.read(|known| known.by_kind.get(gvk).cloned())
+    async fn refresh_unless_read_within(&self, age: Duration) -> Result<(), DiscoveryError> {
+        let is_fresh = || self.known(|known| known.read_at).is_some_and(|at| at.elapsed() < age);
+        if is_fresh() {
+            return Ok(());
+        }
+        let _one = self.reading.lock().await;
+        if is_fresh() { Ok(()) } else { self.read_kinds().await }
     }
 
-    fn read<T>(&self, look: impl FnOnce(&Known) -> T) -> T {
-        look(&self.known.read().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// Two requests (aggregated discovery). A group whose server is down is simply not in the answer.
     async fn refresh(&self) -> Result<(), DiscoveryError> {
+        let _one = self.reading.lock().await;
+        self.read_kinds().await
+    }
+
+    /// Two requests. Only under the lock `reading`.
+    async fn read_kinds(&self) -> Result<(), DiscoveryError> {
         let unavailable = |error: kube::Error| DiscoveryError::Unavailable(Box::new(error));
         let core = self.client.list_core_api_versions_aggregated().await.map_err(unavailable)?;
-        let groups = self.client.list_api_groups_aggregated().await.map_err(unavailable)?;
-        let mut served = Vec::new();
-        for group in core.items.iter().chain(&groups.items) {
-            let name =
-                group.metadata.as_ref().and_then(|metadata| metadata.name.as_deref()).unwrap_or_default();
-            // The first version of a group is the preferred one.
-            for (index, version) in group.versions.iter().enumerate() {
-                let version_name = version.version.as_deref().unwrap_or_default();
-                for resource in &version.resources {
-                    let (Some(plural), Some(kind)) = (&resource.resource, &resource.response_kind) else {
-                        continue;
-                    };
-                    let kind_name = kind.kind.as_deref().unwrap_or_default();
-                    let gvk = Gvk::new(name, version_name, kind_name);
-                    let namespaced = resource.scope.as_deref() == Some("Namespaced");
-                    let resource = Arc::new(Resource { gvk, plural: plural.clone(), namespaced });
-                    served.push(Served { resource, preferred: index == 0 });
-                }
-            }
+        // An old server answers with a document of another kind, in which nothing is found.
+        if core.items.is_empty() {
+            return Err(DiscoveryError::NotAggregated);
         }
-        self.keep(served);
-        self.read_version().await.map(drop)
-    }
-
-    fn keep(&self, served: Vec<Served>) {
+        let groups = self.client.list_api_groups_aggregated().await.map_err(unavailable)?;
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         known.read_at = Some(Instant::now());
-        if *known.served != served {
-            // The first resource of a kind is the main one (`Scale` and the like come as subresources).
-            let mut by_kind = HashMap::new();
-            for entry in &served {
-                by_kind.entry(entry.resource.gvk.clone()).or_insert_with(|| Arc::clone(&entry.resource));
-            }
-            known.by_kind = by_kind;
-            known.served = Arc::new(served);
-            drop(known);
-            self.generation.send_modify(|generation| *generation += 1);
+        let kinds = read(core.items.iter().chain(&groups.items), &known.kinds);
+        if known.kinds.served == kinds.served {
+            return Ok(());
         }
+        known.kinds = kinds;
+        drop(known);
+        self.generation.send_modify(|generation| *generation += 1);
+        Ok(())
     }
 
     async fn read_version(&self) -> Result<Version, DiscoveryError> {
-        let info = self
-            .client
-            .apiserver_version()
-            .await
-            .map_err(|error| DiscoveryError::Unavailable(Box::new(error)))?;
+        let info = self.client.apiserver_version().await;
+        let info = info.map_err(|error| DiscoveryError::Unavailable(Box::new(error)))?;
         let version = Version { major: info.major, minor: info.minor, git_version: info.git_version };
-        self.known.write().unwrap_or_else(PoisonError::into_inner).version = Some(version.clone());
+        let read = Some((version.clone(), Instant::now()));
+        self.known.write().unwrap_or_else(PoisonError::into_inner).version = read;
         Ok(version)
+    }
+
+    fn known<T>(&self, look: impl FnOnce(&Known) -> T) -> T {
+        look(&self.known.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_of_clouds_compare_like_others() {
+        let version = |minor: &str| Version {
+            major: "1".to_owned(),
+            minor: minor.to_owned(),
+            git_version: String::new(),
+        };
+        assert!(version("34").is_at_least(1, 34) && version("34+").is_at_least(1, 34));
+        assert!(!version("33").is_at_least(1, 34) && !version("").is_at_least(1, 0));
     }
 }

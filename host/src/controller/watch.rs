@@ -1,15 +1,16 @@
 //! Shared watches: one for each kind, namespace and selector, however many ask for it; counted, started and stopped
 //! live; with a cache that keeps text, not trees.
+//!
+//! A watch never gives up. What keeps it from running (the API server is away, a right is missing, the kind is not
+//! served yet) is logged once, told by [`WatchHandle::trouble`] and the metrics, and over when it is over. After a break
+//! it goes on where it stood, or lists again and reports what changed and what vanished meanwhile.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
-use futures::StreamExt as _;
-use kube::api::{ApiResource, DynamicObject};
-use kube::core::GroupVersionKind;
-use kube::runtime::utils::StreamBackoff;
-use kube::runtime::watcher::{self, watcher};
+use kube::runtime::watcher;
 use tokio::sync::watch;
 
 use super::discovery::Discovery;
@@ -17,13 +18,24 @@ use crate::object::{Gvk, ObjectKey};
 
 mod backoff;
 mod cached;
+mod digest;
+mod driver;
+mod failure;
+#[cfg(test)]
+mod fake;
 mod store;
+#[cfg(test)]
+mod tests;
 
 pub use cached::Cached;
+pub use failure::Trouble;
+
+use cached::Arrival;
+use driver::Driver;
 use store::Store;
 
-/// How long a kind that is not served is waited for before it is looked up again without a sign.
-const LOOK_AGAIN: Duration = Duration::from_secs(10);
+/// How long a watch that nobody holds goes on: who asks again soon, as after a swap, finds the cache warm.
+const LINGER: Duration = Duration::from_secs(30);
 
 /// What is watched.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -60,8 +72,8 @@ pub struct Subscriber {
     pub hear: Arc<dyn Fn(ObjectEvent) + Send + Sync>,
 }
 
-impl std::fmt::Debug for Subscriber {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Subscriber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Subscriber").field("name", &self.name).finish_non_exhaustive()
     }
 }
@@ -73,20 +85,34 @@ pub struct Watches {
     running: Mutex<HashMap<WatchSpec, Weak<Shared>>>,
 }
 
-impl std::fmt::Debug for Watches {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Watches {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Watches").finish_non_exhaustive()
     }
 }
 
-/// A watch in use. The last one that is dropped stops it.
-#[derive(Clone)]
+/// One watch, as metrics show it.
+#[derive(Clone, Debug)]
+pub struct Usage {
+    /// What it watches.
+    pub spec: WatchSpec,
+    /// Objects in its cache.
+    pub objects: usize,
+    /// Bytes these take, about.
+    pub bytes: usize,
+    /// Whether it has listed once.
+    pub synced: bool,
+    /// What keeps it from running.
+    pub trouble: Option<Trouble>,
+}
+
+/// A watch in use. Some time after the last one is dropped it stops.
 pub struct WatchHandle {
     shared: Arc<Shared>,
 }
 
-impl std::fmt::Debug for WatchHandle {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for WatchHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("WatchHandle").field("spec", &self.shared.spec).finish_non_exhaustive()
     }
 }
@@ -95,8 +121,16 @@ struct Shared {
     spec: WatchSpec,
     store: Store,
     synced: watch::Sender<bool>,
-    subscribers: RwLock<Vec<Subscriber>>,
+    audience: RwLock<Audience>,
+    /// What keeps it from running, in the server's words.
+    trouble: Mutex<Option<(Trouble, String)>>,
     task: Mutex<Option<tokio::task::AbortHandle>>,
+}
+
+#[derive(Default)]
+struct Audience {
+    handles: usize,
+    subscribers: Vec<Subscriber>,
 }
 
 impl Drop for Shared {
@@ -113,48 +147,46 @@ impl Watches {
         Self { client, discovery, running: Mutex::default() }
     }
 
-    /// Joins the watch of this kind and selector, or starts it. A subscriber that joins later hears first of what is there.
+    /// Joins the watch of this kind and selector, or starts it. A subscriber that joins later hears first of what is
+    /// there.
     pub fn acquire(&self, spec: &WatchSpec, subscriber: Subscriber) -> WatchHandle {
-        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut running = self.running();
         running.retain(|_, shared| shared.strong_count() > 0);
         let joined = running.get(spec).and_then(Weak::upgrade);
-        let shared = match joined {
-            Some(shared) => shared,
-            None => {
-                let shared = self.start(spec);
-                running.insert(spec.clone(), Arc::downgrade(&shared));
-                shared
-            }
-        };
+        let shared = joined.unwrap_or_else(|| {
+            let shared = self.start(spec);
+            running.insert(spec.clone(), Arc::downgrade(&shared));
+            shared
+        });
         drop(running);
         shared.join(subscriber);
         WatchHandle { shared }
     }
 
-    /// Watches under way, with the objects and bytes their caches hold.
-    pub fn usage(&self) -> Vec<(WatchSpec, usize, usize)> {
-        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        let live = running.values().filter_map(Weak::upgrade);
-        live.map(|shared| {
-            let (objects, bytes) = shared.store.usage();
-            (shared.spec.clone(), objects, bytes)
-        })
-        .collect()
+    /// Watches under way, those that linger included.
+    pub fn usage(&self) -> Vec<Usage> {
+        let live: Vec<_> = self.running().values().filter_map(Weak::upgrade).collect();
+        live.iter().map(|shared| shared.usage()).collect()
     }
 
     fn start(&self, spec: &WatchSpec) -> Arc<Shared> {
         let shared = Arc::new(Shared {
             spec: spec.clone(),
-            store: Store::default(),
+            store: Store::new(Arc::clone(&spec.gvk)),
             synced: watch::Sender::new(false),
-            subscribers: RwLock::default(),
+            audience: RwLock::default(),
+            trouble: Mutex::default(),
             task: Mutex::default(),
         });
-        let run =
-            run(Arc::downgrade(&shared), spec.clone(), self.client.clone(), Arc::clone(&self.discovery));
-        let task = tokio::spawn(run).abort_handle();
+        let discovery = Arc::clone(&self.discovery);
+        let driver = Driver::new(Arc::downgrade(&shared), spec.clone(), self.client.clone(), discovery);
+        let task = tokio::spawn(driver.run()).abort_handle();
         *shared.task.lock().unwrap_or_else(PoisonError::into_inner) = Some(task);
         shared
+    }
+
+    fn running(&self) -> MutexGuard<'_, HashMap<WatchSpec, Weak<Shared>>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -181,85 +213,130 @@ impl WatchHandle {
     pub fn keys(&self) -> Vec<ObjectKey> {
         self.shared.store.keys()
     }
+
+    /// Whether the cache has seen this version of the object, which a write returned, or a later one. Where resource
+    /// versions are no numbers it may never say so: bound the wait for it.
+    pub fn is_fresh_enough(&self, key: &ObjectKey, resource_version: &str) -> bool {
+        self.shared.store.is_fresh_enough(key, resource_version)
+    }
+
+    /// What keeps the watch from running, with the server's words; `None` when it runs or has not tried yet.
+    pub fn trouble(&self) -> Option<(Trouble, String)> {
+        self.shared.trouble().clone()
+    }
+}
+
+impl Clone for WatchHandle {
+    fn clone(&self) -> Self {
+        self.shared.audience.write().unwrap_or_else(PoisonError::into_inner).handles += 1;
+        Self { shared: Arc::clone(&self.shared) }
+    }
+}
+
+impl Drop for WatchHandle {
+    fn drop(&mut self) {
+        {
+            let mut audience = self.shared.audience.write().unwrap_or_else(PoisonError::into_inner);
+            audience.handles -= 1;
+            if audience.handles > 0 {
+                return;
+            }
+            audience.subscribers.clear();
+        }
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            let shared = Arc::clone(&self.shared);
+            runtime.spawn(async move {
+                tokio::time::sleep(LINGER).await;
+                drop(shared);
+            });
+        }
+    }
 }
 
 impl Shared {
     fn join(&self, subscriber: Subscriber) {
-        let mut subscribers = self.subscribers.write().unwrap_or_else(PoisonError::into_inner);
-        if subscribers.iter().any(|other| other.name == subscriber.name) {
+        let mut audience = self.audience.write().unwrap_or_else(PoisonError::into_inner);
+        audience.handles += 1;
+        if audience.subscribers.iter().any(|other| other.name == subscriber.name) {
             return;
         }
         for (key, cached) in self.store.all() {
             (subscriber.hear)(ObjectEvent { key, before: None, after: Some(cached), relisted: true });
         }
-        subscribers.push(subscriber);
+        audience.subscribers.push(subscriber);
     }
 
-    fn tell(&self, event: Option<ObjectEvent>) {
-        let Some(event) = event else { return };
-        for subscriber in self.subscribers.read().unwrap_or_else(PoisonError::into_inner).iter() {
-            (subscriber.hear)(event.clone());
+    fn tell(&self, events: impl IntoIterator<Item = ObjectEvent>) {
+        for event in events {
+            let audience = self.audience.read().unwrap_or_else(PoisonError::into_inner);
+            for subscriber in &audience.subscribers {
+                (subscriber.hear)(event.clone());
+            }
         }
     }
 
-    fn on_event(&self, event: watcher::Event<DynamicObject>) {
+    fn on_event(&self, event: watcher::Event<Arrival>) {
         match event {
             watcher::Event::Init => self.store.begin_list(),
-            watcher::Event::InitApply(object) => self.tell(self.store.put(&self.spec.gvk, object, true)),
+            watcher::Event::InitApply(object) => self.tell(self.store.put(object, true)),
             watcher::Event::InitDone => {
-                for event in self.store.end_list() {
-                    self.tell(Some(event));
-                }
+                self.tell(self.store.end_list());
+                self.runs();
                 self.synced.send_replace(true);
             }
-            watcher::Event::Apply(object) => self.tell(self.store.put(&self.spec.gvk, object, false)),
-            watcher::Event::Delete(object) => self.tell(self.store.remove(&self.spec.gvk, &object)),
+            watcher::Event::Apply(object) => {
+                self.runs();
+                self.tell(self.store.put(object, false));
+            }
+            watcher::Event::Delete(object) => {
+                self.runs();
+                self.tell(self.store.remove(&object));
+            }
         }
     }
-}
 
-/// Watches until the last handle is gone. Breaks of any kind (API server away, 403, 410, a kind not served yet) are waited
-/// out; they are said once and again when they change.
-async fn run(shared: Weak<Shared>, spec: WatchSpec, client: kube::Client, discovery: Arc<Discovery>) {
-    let mut changed = discovery.changed();
-    let resource = loop {
-        match discovery.resolve(&spec.gvk).await {
-            Ok(resource) => break resource,
-            Err(error) => tracing::info!(kind = %spec.gvk, %error, "watch waits"),
+    /// The kind is gone.
+    fn clear(&self) {
+        self.tell(self.store.clear());
+    }
+
+    fn runs(&self) {
+        if self.trouble().take().is_some() {
+            tracing::info!(kind = %self.spec.gvk, labels = self.spec.labels, "watch goes on");
         }
-        let _ = tokio::time::timeout(LOOK_AGAIN, changed.changed()).await;
-        // A definition that was just established is served a moment later.
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    };
-    let gvk = GroupVersionKind::gvk(&spec.gvk.group, &spec.gvk.version, &spec.gvk.kind);
-    let api_resource = ApiResource::from_gvk_with_plural(&gvk, &resource.plural);
-    let api: kube::Api<DynamicObject> = match spec.namespace.as_deref().filter(|_| resource.namespaced) {
-        Some(namespace) => kube::Api::namespaced_with(client, namespace, &api_resource),
-        None => kube::Api::all_with(client, &api_resource),
-    };
-    let mut config = watcher::Config::default();
-    if !spec.labels.is_empty() {
-        config = config.labels(&spec.labels);
     }
-    if !spec.fields.is_empty() {
-        config = config.fields(&spec.fields);
-    }
-    let mut events = StreamBackoff::new(watcher(api, config), backoff::WatchBackoff::default()).boxed();
-    let mut last_error = String::new();
-    while let Some(event) = events.next().await {
-        let Some(shared) = shared.upgrade() else { return };
-        match event {
-            Ok(event) => {
-                last_error.clear();
-                shared.on_event(event);
+
+    /// Says it once, and again when it is another trouble.
+    fn interrupted(&self, trouble: Trouble, message: &str) {
+        let before = self.trouble().replace((trouble, message.to_owned()));
+        if before.is_some_and(|(before, _)| before == trouble) {
+            return;
+        }
+        let (kind, labels, why) = (&self.spec.gvk, &self.spec.labels, trouble.label());
+        match trouble {
+            // Everyday: versions expire, servers restart, definitions come later.
+            Trouble::Expired => tracing::debug!(%kind, labels, why, error = message, "watch lists again"),
+            Trouble::NotServed | Trouble::Unavailable | Trouble::Throttled => {
+                tracing::info!(%kind, labels, why, error = message, "watch waits");
             }
-            Err(error) => {
-                let text = error.to_string();
-                if text != last_error {
-                    tracing::warn!(kind = %spec.gvk, labels = spec.labels, error = text, "watch interrupted; it goes on by itself");
-                    last_error = text;
-                }
+            Trouble::Forbidden | Trouble::Refused => {
+                tracing::warn!(%kind, labels, why, error = message, "watch is refused; it is tried again by itself");
             }
         }
+    }
+
+    fn usage(&self) -> Usage {
+        let (objects, bytes) = self.store.usage();
+        Usage {
+            spec: self.spec.clone(),
+            objects,
+            bytes,
+            synced: *self.synced.borrow(),
+            trouble: self.trouble().as_ref().map(|(trouble, _)| *trouble),
+        }
+    }
+
+    fn trouble(&self) -> MutexGuard<'_, Option<(Trouble, String)>> {
+        self.trouble.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

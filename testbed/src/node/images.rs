@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{Seek as _, Write as _};
 use std::process::Stdio;
 
-use super::packages::busybox;
+use crate::busybox;
 use crate::cluster::Cluster;
 use crate::error::{Error, Result};
 use crate::image::{self, Archive};
@@ -14,9 +14,8 @@ pub(super) const PAUSE: &str = "pilothouse.dev/testbed/pause:1";
 
 /// It does nothing, for as long as the pod lives.
 pub(super) fn pause() -> Result<Archive> {
-    let busybox = busybox().ok_or_else(|| Error::Other("a node needs busybox-static".to_owned()))?;
-    let mut archive = Archive::new(PAUSE);
-    archive.file_from("/bin/busybox", &busybox, 0o755)?.entrypoint(&["/bin/busybox", "sleep", "2147483647"]);
+    let mut archive = busybox::archive(PAUSE)?;
+    archive.entrypoint(&["sleep", "2147483647"]).arguments(&[]);
     Ok(archive)
 }
 

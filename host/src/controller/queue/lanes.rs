@@ -21,6 +21,10 @@ const SMALLEST_CHARGE: Duration = Duration::from_millis(1);
 /// So many urgent objects of a lane in a row, then one that is not.
 const HIGH_IN_A_ROW: u32 = 4;
 
+fn charge(now: Instant, started: Instant) -> Duration {
+    now.saturating_duration_since(started).max(SMALLEST_CHARGE)
+}
+
 #[derive(Debug, Default)]
 struct Lane {
     high: BTreeMap<u64, ObjectKey>,
@@ -53,7 +57,7 @@ impl Lane {
     }
 
     fn clock(&self, now: Instant) -> Duration {
-        self.running.values().fold(self.used, |sum, started| sum + now.saturating_duration_since(*started))
+        self.running.values().fold(self.used, |sum, started| sum + charge(now, *started))
     }
 
     fn next_priority(&self) -> Priority {
@@ -110,7 +114,6 @@ impl Lanes {
             Priority::High => lane.high_in_a_row = lane.high_in_a_row.saturating_add(1),
             Priority::Low => lane.high_in_a_row = 0,
         }
-        lane.used += SMALLEST_CHARGE;
         lane.running.insert(ticket, now);
         self.clock = self.clock.max(clock);
         Some(key)
@@ -125,12 +128,11 @@ impl Lanes {
     pub(super) fn finished(&mut self, now: Instant, lane: &str, ticket: u64) -> Duration {
         let Some(record) = self.lanes.get_mut(lane) else { return Duration::ZERO };
         let Some(started) = record.running.remove(&ticket) else { return Duration::ZERO };
-        let took = now.saturating_duration_since(started);
-        record.used += took;
+        record.used += charge(now, started);
         if record.removed && record.is_idle() {
             self.lanes.remove(lane);
         }
-        took
+        now.saturating_duration_since(started)
     }
 
     pub(super) fn count_add(&mut self, lane: &Arc<str>) {

@@ -44,8 +44,8 @@ pub(crate) fn is_refusal(error: &KubeError) -> bool {
 }
 
 impl Call<'_> {
-    /// Applies all objects in their order, and stops at the first that fails. With `replace`, objects that cannot be
-    /// changed are deleted and made anew (`upgrade-force`, `rollback-force`).
+    /// Applies all objects in their order, and stops at the first that fails. With `replace`, objects whose change is
+    /// refused because a field is immutable are deleted and made anew (`upgrade-force`, `rollback-force`).
     ///
     /// # Errors
     /// Passing failures.
@@ -69,8 +69,8 @@ impl Call<'_> {
             }
             match failed {
                 None => break,
-                Some((KubeError::Invalid(status), reference)) if replace => {
-                    let reason: &dyn std::fmt::Display = &status;
+                Some((error, reference)) if replace && is_replaceable(&error, reference) => {
+                    let reason: &dyn std::fmt::Display = &error;
                     self.ctx().log(Level::Info, format_args!("replacing {reference}"), &[("reason", reason)]);
                     self.delete_for_replacement(reference)?;
                     at -= 1;
@@ -113,7 +113,7 @@ impl Call<'_> {
         for (answer, reference) in answers.into_iter().zip(all.references) {
             match answer {
                 Ok(_) | Err(KubeError::UnknownKind(_) | KubeError::NotFound(_)) => {}
-                Err(KubeError::Invalid(_)) if replace => {}
+                Err(error) if replace && is_replaceable(&error, reference) => {}
                 Err(error) => return Err(Error::from(error).context(cannot_apply(reference))),
             }
         }
@@ -176,6 +176,17 @@ impl Call<'_> {
         }
         Ok(None)
     }
+}
+
+/// Whether an object can be made anew where it cannot be changed. What holds data, or takes other objects along when
+/// it goes, cannot.
+fn is_replaceable(error: &KubeError, reference: &ObjectRef) -> bool {
+    const NEVER: [&str; 4] =
+        ["CustomResourceDefinition", "Namespace", "PersistentVolume", "PersistentVolumeClaim"];
+    let KubeError::Invalid(status) = error else { return false };
+    let is_immutable =
+        ["immutable", "Forbidden: updates to"].iter().any(|words| status.message.contains(words));
+    status.code == 422 && is_immutable && !NEVER.contains(&reference.kind.kind.as_str())
 }
 
 fn cannot_apply(reference: &ObjectRef) -> String {

@@ -43,10 +43,13 @@ impl<'a> Call<'a> {
             let message = "a release needs a namespace, and this object is cluster-scoped";
             return Err(Error::permanent("ClusterScoped", message));
         };
+        let settings = Settings::read(ctx)?;
         let owner = Owner {
             kind: ctx.kind().clone(),
             name: object.name().to_owned(),
             namespace: namespace.to_owned(),
+            uid: object.uid().to_owned(),
+            is_woken: settings.watch_dependent_resources,
         };
         let now = Timestamp::try_from(ctx.now())
             .map_err(|error| Error::retry("InvalidClock", error.to_string()))?;
@@ -56,7 +59,7 @@ impl<'a> Call<'a> {
             kube: ctx.kube(),
             object,
             owner,
-            settings: Settings::read(ctx)?,
+            settings,
             annotations: Annotations::read(ctx, object),
             now,
             kinds: RefCell::default(),

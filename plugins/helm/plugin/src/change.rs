@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::{
     apply::{self, Items},
     objects::{self, Object},
-    ownership,
+    overrides, ownership,
     reconcile::{Reconciliation, Step},
     render::Candidate,
     report::{Concern, Pause, explain},
@@ -58,10 +58,11 @@ impl Reconciliation<'_> {
                 // What is deployed stays, and stays repaired.
                 let entry = self.entry(from)?;
                 let prepared = self.prepared(from).ok().filter(|_| entry.status == Status::Deployed);
-                if let Some(prepared) = &prepared {
-                    self.repair(prepared)?;
+                let mut error = explain(error, concern);
+                if let Some(Err(drift)) = prepared.as_ref().map(|prepared| self.repair(prepared)) {
+                    error = error.condition(Concern::Reconcile.failed(drift.message()));
                 }
-                Err(self.call.watched_failure(explain(error, concern), prepared.as_deref()))
+                Err(self.call.watched_failure(error, prepared.as_deref()))
             }
         }
     }
@@ -230,8 +231,9 @@ impl Reconciliation<'_> {
     /// operator-sdk's warning about values that the object does not rule.
     fn tell_overrides(&self) {
         let settings = self.call.settings();
-        for (key, value) in &settings.override_values {
-            let shown = if settings.suppress_override_values { "****" } else { value };
+        // What cannot be expanded was refused before anything began.
+        for (key, value) in overrides::expand_all(&settings.override_values).unwrap_or_default() {
+            let shown = if settings.suppress_override_values { "****" } else { &value };
             let message = format!("Chart value {key:?} overridden to {shown:?} by operator's watches.yaml");
             self.call.ctx().publish(&Event::warning("OverrideValuesInUse", message));
         }

@@ -2,7 +2,7 @@
 //! (`setMetadataVisitor`), and operator-sdk's label and annotations.
 
 use pilothouse_sdk::{ApplyItem, Gvk, Ownership};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::objects::{Object, section};
 
@@ -29,6 +29,10 @@ pub(crate) struct Owner {
     pub(crate) name: String,
     /// Its namespace, which is the release's.
     pub(crate) namespace: String,
+    /// Its uid.
+    pub(crate) uid: String,
+    /// Whether changes of the release's objects wake it. What carries the host's marks does.
+    pub(crate) is_woken: bool,
 }
 
 impl Owner {
@@ -69,7 +73,24 @@ impl Owner {
             set(&mut object.value, "annotations", PRIMARY, &format!("{}/{}", self.namespace, self.name));
             set(&mut object.value, "annotations", PRIMARY_TYPE, &primary_type);
         }
-        ownership
+        if self.is_woken {
+            return ownership;
+        }
+        if ownership == Ownership::Reference {
+            self.refer(&mut object.value);
+        }
+        Ownership::None
+    }
+
+    /// The owner reference that the host would add together with its marks.
+    fn refer(&self, object: &mut Value) {
+        if let Value::Object(fields) = object {
+            let reference = json!({
+                "apiVersion": self.kind.api_version(), "kind": self.kind.kind, "name": self.name, "uid": self.uid,
+                "controller": true, "blockOwnerDeletion": true,
+            });
+            section(fields, "metadata").insert("ownerReferences".to_owned(), json!([reference]));
+        }
     }
 }
 
@@ -83,13 +104,14 @@ fn set(object: &mut Value, table: &str, key: &str, value: &str) {
 mod tests {
     use super::*;
     use pilothouse_sdk::ObjectRef;
-    use serde_json::json;
 
     fn owner() -> Owner {
         Owner {
             kind: Gvk::new("charts.example.com", "v1", "Web"),
             name: "shop".into(),
             namespace: "ns".into(),
+            uid: "u".into(),
+            is_woken: true,
         }
     }
 
@@ -107,6 +129,18 @@ mod tests {
         let value: Value = serde_json::from_str(&item.object).unwrap();
         assert_eq!(value["metadata"]["labels"], json!({"a": "b", CHART: "web", MANAGED_BY: "Helm"}));
         assert_eq!(value["metadata"]["annotations"], json!({RELEASE_NAME: "shop", RELEASE_NAMESPACE: "ns"}));
+    }
+
+    #[test]
+    fn an_owner_that_is_not_to_be_woken_is_referred_to_without_the_hosts_marks() {
+        let asleep = Owner { is_woken: false, ..owner() };
+        let item = asleep.release_object(object(Some("ns"), &Value::Null), "web");
+        assert_eq!(item.ownership, Ownership::None);
+        let value: Value = serde_json::from_str(&item.object).unwrap();
+        assert_eq!(value["metadata"]["ownerReferences"][0]["uid"], "u");
+        let item = asleep.release_object(object(None, &Value::Null), "web");
+        let value: Value = serde_json::from_str(&item.object).unwrap();
+        assert_eq!(value["metadata"].get("ownerReferences"), None);
     }
 
     #[test]

@@ -46,8 +46,11 @@ fn without_secrets(document: &str) -> Option<String> {
 
 fn mask_object(object: &mut Value) -> bool {
     if let Some(Value::Array(items)) = object.get_mut("items") {
-        let masked = items.iter_mut().filter_map(|item| mask_object(item).then_some(())).count();
-        return masked > 0;
+        let mut masked = false;
+        for item in items {
+            masked |= mask_object(item);
+        }
+        return masked;
     }
     if object.get("kind").and_then(Value::as_str) != Some("Secret") {
         return false;

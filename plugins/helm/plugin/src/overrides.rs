@@ -1,5 +1,7 @@
 //! Templates in `overrideValues` (operator-sdk's `getOverrideValues`).
 
+use std::collections::BTreeMap;
+
 use helm_template::{Execution, TemplateSet, Value};
 use thiserror::Error;
 
@@ -22,6 +24,20 @@ pub(crate) enum OverrideError {
         /// Why.
         error: String,
     },
+}
+
+/// Executes the templates of all overrides.
+///
+/// # Errors
+/// The first that fails, with its key.
+pub(crate) fn expand_all(
+    overrides: &BTreeMap<String, String>,
+) -> Result<BTreeMap<String, String>, (String, OverrideError)> {
+    let expanded = overrides.iter().map(|(key, text)| match expand(key, text) {
+        Ok(value) => Ok((key.clone(), value)),
+        Err(error) => Err((key.clone(), error)),
+    });
+    expanded.collect()
 }
 
 /// Executes an override's template, without data.

@@ -89,7 +89,9 @@ mod tests {
 
     #[test]
     fn a_foreign_object_is_refused_in_helms_words() {
-        let owner = Owner { kind: Gvk::new("a", "v1", "Web"), name: "shop".into(), namespace: "ns".into() };
+        let (name, namespace) = ("shop".into(), "ns".into());
+        let owner =
+            Owner { kind: Gvk::new("a", "v1", "Web"), name, namespace, uid: "u".into(), is_woken: true };
         let object = json!({"metadata": {
             "labels": {MANAGED_BY: "Helm"},
             "annotations": {RELEASE_NAME: "other"},

@@ -65,9 +65,12 @@ const PREFIX: &str = "helm.sdk.operatorframework.io/";
 /// operator-sdk's annotations on the custom resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Annotations {
-    /// `upgrade-force`: objects that cannot be changed are replaced.
+    /// `upgrade-force`: objects whose change is refused because a field is immutable are deleted and made anew. Helm
+    /// sends them whole instead, which such fields refuse as well; taking fields over from others, which that was
+    /// good for, is what server-side apply does anyway.
     pub(crate) upgrade_force: bool,
-    /// `rollback-force`: the same on the way back; on by default.
+    /// `rollback-force`: the same on the way back. operator-sdk's default is true; here only who asks for it has
+    /// objects deleted.
     pub(crate) rollback_force: bool,
     /// `uninstall-wait`: the object stays until everything of the release is gone.
     pub(crate) uninstall_wait: bool,
@@ -95,7 +98,7 @@ impl Annotations {
         });
         Self {
             upgrade_force: truth("upgrade-force", false),
-            rollback_force: truth("rollback-force", true),
+            rollback_force: truth("rollback-force", false),
             uninstall_wait: truth("uninstall-wait", false),
             reconcile_period: period.transpose().map(|period| period.filter(|period| !period.is_zero())),
         }

@@ -22,13 +22,15 @@ pub(crate) fn values(object: &Value, override_values: &BTreeMap<String, String>)
         return Ok(spec);
     }
     let overrides = Map::new();
-    for (key, text) in override_values {
-        let refused = |error: &dyn std::fmt::Display| {
-            let message = format!("failed to parse override values: {key}: {error}");
-            Error::permanent("InvalidConfiguration", message)
-        };
-        let value = overrides::expand(key, text).map_err(|error| refused(&error))?;
-        strvals::parse_into_string(&format!("{key}={value}"), &overrides).map_err(|error| refused(&error))?;
+    let refused = |key: &str, error: &dyn std::fmt::Display| {
+        let message = format!("failed to parse override values: {key}: {error}");
+        Error::permanent("InvalidConfiguration", message)
+    };
+    for (key, value) in
+        overrides::expand_all(override_values).map_err(|(key, error)| refused(&key, &error))?
+    {
+        let line = format!("{key}={value}");
+        strvals::parse_into_string(&line, &overrides).map_err(|error| refused(&key, &error))?;
     }
     Ok(merge_maps(&spec, &overrides))
 }

@@ -120,7 +120,7 @@ pub fn decide(history: &History, wish: Wish<'_>) -> Decision {
         return Decision::Install { revision: 1, attempt: 1 };
     };
     if latest.status.is_pending() {
-        return pending(latest, wish);
+        return pending(history, latest, wish);
     }
     match latest.status {
         Status::Uninstalling => return uninstalling(latest, wish),
@@ -149,13 +149,27 @@ fn after(time: Timestamp, wait: Duration) -> Timestamp {
     time.checked_add(wait).unwrap_or(Timestamp::MAX)
 }
 
-fn pending(latest: &Entry, wish: Wish<'_>) -> Decision {
-    let revision = latest.revision;
-    if latest.marks.progress.is_some() {
-        let outdated = latest.marks.inputs.as_deref() != Some(wish.inputs);
-        return Decision::Resume { revision, outdated };
+fn pending(history: &History, latest: &Entry, wish: Wish<'_>) -> Decision {
+    if latest.marks.progress.is_none() {
+        return await_or(latest, wish, Status::Failed);
     }
-    await_or(latest, wish, Status::Failed)
+    let wanted = |inputs: &Option<String>| inputs.as_deref() == Some(wish.inputs);
+    let outdated = match latest.marks.rollback {
+        None => !wanted(&latest.marks.inputs),
+        // The way back is what follows from the wish that failed.
+        Some(_) => {
+            let tried = last_attempt(history).and_then(|entry| entry.marks.inputs.as_ref());
+            tried.is_some_and(|tried| tried != wish.inputs)
+                && !wanted(&latest.marks.inputs)
+                && !wanted(&latest.marks.accepted)
+        }
+    };
+    Decision::Resume { revision: latest.revision, outdated }
+}
+
+/// The newest revision that is no way back.
+fn last_attempt(history: &History) -> Option<&Entry> {
+    history.life().iter().rev().find(|entry| entry.marks.rollback.is_none())
 }
 
 /// An uninstall that is under way although its owner is not being deleted: by hand, or ours of a former owner.

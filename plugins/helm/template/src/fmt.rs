@@ -12,6 +12,7 @@ mod spec;
 pub use self::float::format_float;
 use self::print::Printer;
 pub use self::quote::quote;
+use self::spec::push_integer;
 use crate::error::TooDeep;
 use crate::value::{Kind, Str, Value};
 
@@ -69,7 +70,16 @@ pub fn text(value: &Value) -> Result<Str, TooDeep> {
 pub fn append_value(out: &mut Vec<u8>, value: &Value) -> Result<(), TooDeep> {
     match value {
         Value::String(text) => out.extend_from_slice(text.as_bytes()),
-        Value::Int(number, _) => out.extend_from_slice(number.to_string().as_bytes()),
+        Value::Int(number, _) => push_integer(out, *number < 0, number.unsigned_abs()),
+        // Most numbers of YAML files are floats without a fraction; these print as integers do.
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "it is whole and below 10⁶"
+        )]
+        Value::Float(number, _) if number.fract() == 0.0 && number.abs() < 1e6 && is_plain(*number) => {
+            push_integer(out, *number < 0.0, number.abs() as u64);
+        }
         Value::Bool(truth) => out.extend_from_slice(if *truth { b"true" } else { b"false" }),
         other => {
             let mut printer = Printer::new(out);
@@ -78,6 +88,11 @@ pub fn append_value(out: &mut Vec<u8>, value: &Value) -> Result<(), TooDeep> {
         }
     }
     Ok(())
+}
+
+/// Whether a whole number prints without more signs than it needs: of the zeros only one does.
+fn is_plain(number: f64) -> bool {
+    number != 0.0 || number.is_sign_positive()
 }
 
 /// Appends one value as an action prints it: of a pointer what it points to (`printableValue` of

@@ -1,11 +1,11 @@
 //! Functions that templates call, with the Go signatures their arguments are checked against.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::rc::Rc;
 
 use crate::context::Context;
 use crate::error::CallError;
+use crate::hash::FastMap;
 use crate::value::{Str, Type, Value};
 
 /// The parameters and result of a function, in Go's types.
@@ -144,7 +144,7 @@ impl fmt::Debug for Function {
 
 /// The functions of a template set, by name. They come before builtins of the same name.
 #[derive(Debug, Clone, Default)]
-pub struct Functions(HashMap<Str, Rc<Function>>);
+pub struct Functions(FastMap<Str, Rc<Function>>);
 
 impl Functions {
     /// No functions but the builtins.

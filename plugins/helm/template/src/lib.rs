@@ -9,6 +9,7 @@ mod context;
 mod error;
 pub mod fmt;
 mod function;
+mod hash;
 mod limits;
 mod machine;
 mod parse;

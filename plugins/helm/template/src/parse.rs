@@ -13,7 +13,6 @@ mod node;
 mod number;
 mod token;
 
-use std::collections::HashMap;
 use std::rc::Rc;
 
 use self::block::Block;
@@ -27,6 +26,7 @@ use crate::code::{Op, Template, Unit};
 use crate::error::ParseError;
 use crate::fmt::quote;
 use crate::function::Functions;
+use crate::hash::FastMap;
 use crate::value::Str;
 
 type Result<T> = std::result::Result<T, ParseError>;
@@ -42,7 +42,7 @@ pub(crate) fn parse(name: &Str, text: &Str, functions: &Functions) -> Result<Vec
         nodes: Nodes::default(),
         emitter: Emitter::new(functions),
         functions,
-        interned: HashMap::new(),
+        interned: FastMap::default(),
         tree: Tree::new(Origin::Main),
         outer: Vec::new(),
         finished: Vec::new(),
@@ -69,7 +69,7 @@ struct Parser<'s> {
     emitter: Emitter<'s>,
     functions: &'s Functions,
     /// Each name of the text once.
-    interned: HashMap<&'s [u8], Str>,
+    interned: FastMap<&'s [u8], Str>,
     /// The template being parsed.
     tree: Tree,
     /// Those it stands in, with their code.

@@ -2,7 +2,6 @@
 
 use std::any::Any;
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::fmt;
 use std::rc::Rc;
 
@@ -10,6 +9,7 @@ use crate::code::Template;
 use crate::context::Context;
 use crate::error::{ExecError, ParseError};
 use crate::function::Functions;
+use crate::hash::FastMap;
 use crate::limits::Limits;
 use crate::machine::Machine;
 use crate::parse::parse;
@@ -74,7 +74,7 @@ impl TemplateSet {
             name: name.into(),
             functions: Rc::new(functions),
             parsed: Rc::default(),
-            templates: HashMap::new(),
+            templates: FastMap::default(),
             outer: None,
         }))
     }
@@ -128,7 +128,7 @@ impl TemplateSet {
 }
 
 /// Parsed texts by name and text, for functions that render the same text again and again.
-type Parsed = HashMap<(Str, Str), Rc<[Rc<Template>]>>;
+type Parsed = FastMap<(Str, Str), Rc<[Rc<Template>]>>;
 
 /// How many bytes of text are kept parsed; beyond that all is forgotten and begun anew.
 const PARSED_BYTES: usize = 4 << 20;
@@ -144,7 +144,7 @@ pub(crate) struct Namespace {
     name: Str,
     functions: Rc<Functions>,
     parsed: Rc<RefCell<ParsedTexts>>,
-    templates: HashMap<Str, Rc<Template>>,
+    templates: FastMap<Str, Rc<Template>>,
     outer: Option<Rc<Namespace>>,
 }
 
@@ -155,7 +155,7 @@ impl Namespace {
             name: outer.name.clone(),
             functions: outer.functions.clone(),
             parsed: outer.parsed.clone(),
-            templates: HashMap::new(),
+            templates: FastMap::default(),
             outer: Some(outer),
         }
     }

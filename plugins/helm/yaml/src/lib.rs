@@ -3,6 +3,7 @@
 mod chars;
 mod error;
 pub mod json;
+mod objects;
 mod reader;
 mod resolve;
 mod strconv;

@@ -16,6 +16,7 @@ use helm_template::{FloatType, List, ObjectRef, Str, Value};
 use self::emitter::{Context, Emitter};
 use crate::error::MarshalError;
 use crate::json;
+use crate::objects::{Plain, plain, plain_of_v3};
 use crate::reader::{self, Duplicates};
 use crate::resolve::{Scalar, resolve_plain};
 use crate::strconv::{self, FloatStyle};
@@ -152,7 +153,7 @@ impl Writer {
                     self.emitter.word("null");
                     return Ok(());
                 }
-                self.entries(map.snapshot(), context)?;
+                self.entries(map.snapshot())?;
             }
             Value::Object(object) => self.object(object, context)?,
             Value::Func(_) => return Err(Odd),
@@ -249,12 +250,7 @@ impl Writer {
         Ok(())
     }
 
-    fn entries(&mut self, mut entries: Vec<(Str, Value)>, _: Context) -> Result<(), Odd> {
-        if entries.is_empty() {
-            self.emitter.word("{}");
-            return Ok(());
-        }
-        self.check_depth()?;
+    fn entries(&mut self, mut entries: Vec<(Str, Value)>) -> Result<(), Odd> {
         if entries.iter().all(|(key, _)| key.as_str().is_some()) {
             sort::sort(&mut entries, |(key, _)| key.as_str().unwrap_or_default(), self.dialect);
         } else {
@@ -265,25 +261,47 @@ impl Writer {
             sort::sort(&mut named, |(name, _)| name, self.dialect);
             entries = named.into_iter().map(|(_, entry)| entry).collect();
         }
+        self.open_mapping(entries)
+    }
+
+    fn open_mapping(&mut self, entries: Vec<(Str, Value)>) -> Result<(), Odd> {
+        if entries.is_empty() {
+            self.emitter.word("{}");
+            return Ok(());
+        }
+        self.check_depth()?;
         self.emitter.open_mapping();
         self.frames.push(Frame::Map(entries.into_iter()));
         Ok(())
     }
 
     fn object(&mut self, object: &ObjectRef, context: Context) -> Result<(), Odd> {
-        if object.is_nil() {
-            self.emitter.word("null");
-            return Ok(());
-        }
-        if let Some(plain) = object.underlying() {
-            return self.value(&plain, context);
-        }
-        let named = |(name, value): (&str, Value)| match self.dialect {
-            Dialect::V2 => (Str::from(name), value),
-            Dialect::V3 => (Str::from(name.to_lowercase()), value),
+        let seen = match self.dialect {
+            Dialect::V2 => plain(object),
+            Dialect::V3 => plain_of_v3(object),
         };
-        let entries = object.fields().into_iter().map(named).collect();
-        self.entries(entries, context)
+        match seen {
+            Plain::Null => self.emitter.word("null"),
+            Plain::Value(value) => self.value(&value, context)?,
+            Plain::Text(text) => self.text(&text)?,
+            Plain::Time(time) if self.dialect == Dialect::V3 => self.emitter.word(&time),
+            Plain::Time(time) => self.emitter.text(&time),
+            Plain::Fields(fields) => self.fields(fields)?,
+        }
+        Ok(())
+    }
+
+    fn fields(&mut self, fields: Vec<(&str, Value)>) -> Result<(), Odd> {
+        match self.dialect {
+            Dialect::V2 => {
+                self.entries(fields.into_iter().map(|(name, value)| (Str::from(name), value)).collect())
+            }
+            // A struct keeps its order there.
+            Dialect::V3 => {
+                let lower = |(name, value): (&str, Value)| (Str::from(name.to_lowercase()), value);
+                self.open_mapping(fields.into_iter().map(lower).collect())
+            }
+        }
     }
 
     fn check_depth(&self) -> Result<(), Odd> {

@@ -45,7 +45,7 @@ pub(super) fn apply(
 /// Others lose what the applied text says differently; what it says alike is owned together.
 fn take_over(managers: &mut Managers, live: &Value, config: &Value, wanted: &Fields, who: &Update<'_>) {
     for other in &mut managers.0 {
-        if other.name == who.manager && other.operation == Operation::Apply {
+        if other.is_apply_of(who) {
             continue;
         }
         other.fields.0.retain(|path| {

@@ -13,6 +13,8 @@ pub(super) struct Kind {
     pub(super) namespaced: bool,
     /// `status` is a subresource: it is written by itself and the main resource does not touch it.
     pub(super) status: bool,
+    /// `scale` is a subresource.
+    pub(super) scale: bool,
     /// `metadata.generation` counts changes of the specification.
     pub(super) generation: bool,
     /// Comes from a CustomResourceDefinition.
@@ -29,7 +31,8 @@ pub(super) struct Kinds(Vec<Kind>);
 /// Group, version, and its kinds with plural and letters.
 type BuiltIn = (&'static str, &'static str, &'static [(&'static str, &'static str, &'static str)]);
 
-/// What stands behind the letters of [`BUILT_IN`]: `n` namespaced, `s` status subresource, `g` generation.
+/// What stands behind the letters of [`BUILT_IN`]: `n` namespaced, `s` status subresource, `r` scale subresource,
+/// `g` generation.
 const BUILT_IN: &[BuiltIn] = &[
     (
         "",
@@ -45,7 +48,7 @@ const BUILT_IN: &[BuiltIn] = &[
             ("PersistentVolumeClaim", "persistentvolumeclaims", "ns"),
             ("Pod", "pods", "nsg"),
             ("PodTemplate", "podtemplates", "n"),
-            ("ReplicationController", "replicationcontrollers", "nsg"),
+            ("ReplicationController", "replicationcontrollers", "nsrg"),
             ("ResourceQuota", "resourcequotas", "ns"),
             ("Secret", "secrets", "n"),
             ("Service", "services", "ns"),
@@ -70,9 +73,9 @@ const BUILT_IN: &[BuiltIn] = &[
         &[
             ("ControllerRevision", "controllerrevisions", "n"),
             ("DaemonSet", "daemonsets", "nsg"),
-            ("Deployment", "deployments", "nsg"),
-            ("ReplicaSet", "replicasets", "nsg"),
-            ("StatefulSet", "statefulsets", "nsg"),
+            ("Deployment", "deployments", "nsrg"),
+            ("ReplicaSet", "replicasets", "nsrg"),
+            ("StatefulSet", "statefulsets", "nsrg"),
         ],
     ),
     ("autoscaling", "v2", &[("HorizontalPodAutoscaler", "horizontalpodautoscalers", "ns")]),
@@ -111,6 +114,7 @@ impl Kinds {
                 plural: (*plural).to_owned(),
                 namespaced: traits.contains('n'),
                 status: traits.contains('s'),
+                scale: traits.contains('r'),
                 generation: traits.contains('g'),
                 custom: false,
                 preferred: true,
@@ -144,6 +148,7 @@ impl Kinds {
                 plural: text(crd, "/spec/names/plural").to_owned(),
                 namespaced: text(crd, "/spec/scope") != "Cluster",
                 status: version.pointer("/subresources/status").is_some(),
+                scale: version.pointer("/subresources/scale").is_some(),
                 generation: true,
                 custom: true,
                 preferred: version.get("storage").and_then(Value::as_bool).unwrap_or(true),

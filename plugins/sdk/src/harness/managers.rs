@@ -86,7 +86,8 @@ impl Managers {
         self.tidy();
     }
 
-    /// What stands between an apply and its fields, in the API server's words; none: nothing.
+    /// What stands between an apply and its fields, in the API server's words (`merge.Conflicts.Error` of
+    /// structured-merge-diff); none: nothing.
     pub(super) fn conflicts(
         &self,
         live: &Value,
@@ -94,26 +95,43 @@ impl Managers {
         wanted: &Fields,
         who: &Update<'_>,
     ) -> Option<String> {
-        let mut conflicts = Vec::new();
-        for other in
-            self.0.iter().filter(|other| !(other.name == who.manager && other.operation == Operation::Apply))
-        {
-            for path in wanted.0.intersection(&other.fields.0) {
+        let others = self.0.iter().filter(|other| !other.is_apply_of(who));
+        let mut count = 0;
+        let mut texts = Vec::new();
+        for other in others {
+            let shared = wanted.0.intersection(&other.fields.0);
+            let differ = shared.filter(|path| {
                 let is_item = matches!(path.last(), Some(Step::Item(_)));
-                if !is_item && lookup(live, path, who.custom) != lookup(config, path, who.custom) {
-                    let subresource = match other.subresource.as_str() {
-                        "" => String::new(),
-                        name => format!(" with subresource {name:?}"),
-                    };
-                    let (name, version) = (&other.name, &other.api_version);
-                    conflicts
-                        .push(format!("conflict with {name:?}{subresource} using {version}: {}", show(path)));
-                }
+                !is_item && lookup(live, path, who.custom) != lookup(config, path, who.custom)
+            });
+            let paths: Vec<_> = differ.map(|path| show(path).to_string()).collect();
+            count += paths.len();
+            match paths.as_slice() {
+                [] => {}
+                [path] => texts.push(format!("conflict with {}: {path}", other.title())),
+                paths => texts.push(format!("conflicts with {}:\n- {}", other.title(), paths.join("\n- "))),
             }
         }
-        let count = conflicts.len();
         let plural = if count == 1 { "" } else { "s" };
-        (count > 0).then(|| format!("Apply failed with {count} conflict{plural}: {}", conflicts.join("; ")))
+        (count > 0).then(|| format!("Apply failed with {count} conflict{plural}: {}", texts.join("\n")))
+    }
+}
+
+impl Manager {
+    pub(super) fn is_apply_of(&self, who: &Update<'_>) -> bool {
+        self.name == who.manager && self.operation == Operation::Apply
+    }
+
+    /// As conflicts name it: only an updater's version is told.
+    fn title(&self) -> String {
+        let subresource = match self.subresource.as_str() {
+            "" => String::new(),
+            name => format!(" with subresource {name:?}"),
+        };
+        match self.operation {
+            Operation::Apply => format!("{:?}{subresource}", self.name),
+            Operation::Update => format!("{:?}{subresource} using {}", self.name, self.api_version),
+        }
     }
 }
 

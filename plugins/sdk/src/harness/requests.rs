@@ -145,13 +145,17 @@ impl Store {
         writer: &Writer,
     ) -> Result<Value, KubeError> {
         let (kind, old) = self.existing(object)?;
-        if patch.subresource == "scale" {
-            return self.patch_scale(&kind, &old, patch, writer);
-        }
-        let part = Part::of(&patch.subresource).filter(|part| *part == Part::Main || kind.status);
+        let part = Part::of(&patch.subresource).filter(|part| match part {
+            Part::Main => true,
+            Part::Status => kind.status,
+            Part::Scale => kind.scale,
+        });
         let Some(part) = part else {
             return Err(not_found(&format!("{}/{}", resource_name(&kind), patch.subresource), &object.name));
         };
+        if part == Part::Scale {
+            return self.patch_scale(&kind, &old, patch, writer);
+        }
         let before = Self::answer(&old, &object.kind);
         let after = patched(&before, patch.format, &patch.body, kind.custom)?;
         let version = text(&after, "/metadata/resourceVersion");
@@ -171,19 +175,12 @@ impl Store {
         patch: &Patch,
         writer: &Writer,
     ) -> Result<Value, KubeError> {
-        let Some(replicas) = old.object.pointer("/spec/replicas") else {
-            return Err(not_found(
-                &format!("{}/scale", resource_name(kind)),
-                text(&old.object, "/metadata/name"),
-            ));
-        };
-        let scale = json!({"spec": {"replicas": replicas}});
-        let scale = patched(&scale, patch.format, &patch.body, true)?;
+        let before = scale_of(&old.object);
+        let scale = patched(&before, patch.format, &patch.body, true)?;
         let mut after = Self::answer(old, &kind.gvk);
         let replicas = scale.pointer("/spec/replicas").cloned().unwrap_or_default();
         section(&mut after, "spec").insert("replicas".to_owned(), replicas);
-        self.commit(kind, old, after, Part::Main, writer)?;
-        Ok(scale)
+        self.commit(kind, old, after, Part::Scale, writer).map(|object| scale_of(&object))
     }
 
     fn commit(
@@ -340,6 +337,20 @@ pub(super) fn resource_name(kind: &Kind) -> String {
     } else {
         format!("{}.{}", kind.plural, kind.gvk.group)
     }
+}
+
+/// The `Scale` of an object.
+fn scale_of(object: &Value) -> Value {
+    let at = |pointer: &str| object.pointer(pointer).cloned();
+    json!({
+        "apiVersion": "autoscaling/v1", "kind": "Scale",
+        "metadata": {
+            "name": at("/metadata/name"), "namespace": at("/metadata/namespace"), "uid": at("/metadata/uid"),
+            "resourceVersion": at("/metadata/resourceVersion"),
+        },
+        "spec": {"replicas": at("/spec/replicas")},
+        "status": {"replicas": at("/status/replicas").unwrap_or_else(|| 0.into())},
+    })
 }
 
 fn moved(kind: &Kind, name: &str) -> KubeError {

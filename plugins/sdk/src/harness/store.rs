@@ -64,6 +64,8 @@ pub(super) enum Part {
     Main,
     /// The status alone.
     Status,
+    /// The number of replicas, as the subresource `scale`.
+    Scale,
 }
 
 impl Part {
@@ -72,12 +74,17 @@ impl Part {
         match subresource {
             "" => Some(Self::Main),
             "status" => Some(Self::Status),
+            "scale" => Some(Self::Scale),
             _ => None,
         }
     }
 
     pub(super) fn subresource(self) -> &'static str {
-        if self == Self::Status { "status" } else { "" }
+        match self {
+            Self::Main => "",
+            Self::Status => "status",
+            Self::Scale => "scale",
+        }
     }
 }
 
@@ -171,7 +178,7 @@ impl Store {
         defaults::always(&mut new);
         schema_check::admit(&mut new, kind.schema.as_ref())?;
         validate::update(&old.object, &new)?;
-        if kind.generation && part == Part::Main && specification(&new) != specification(&old.object) {
+        if kind.generation && part != Part::Status && specification(&new) != specification(&old.object) {
             let generation = old.object.pointer("/metadata/generation").and_then(Value::as_u64).unwrap_or(0);
             section(&mut new, "metadata").insert("generation".to_owned(), (generation + 1).into());
         }
@@ -277,8 +284,8 @@ fn keep_server_fields(new: &mut Value, old: &Value) {
 /// Leaves the other part as it was.
 fn restrict(new: &mut Value, old: &Value, part: Part, has_status: bool) {
     match part {
-        Part::Main if !has_status => {}
-        Part::Main => match (old.get("status"), new.as_object_mut()) {
+        Part::Main | Part::Scale if !has_status => {}
+        Part::Main | Part::Scale => match (old.get("status"), new.as_object_mut()) {
             (Some(status), Some(members)) => drop(members.insert("status".to_owned(), status.clone())),
             (None, Some(members)) => drop(members.shift_remove("status")),
             (_, None) => {}

@@ -73,8 +73,8 @@ fn another_managers_field_is_a_conflict_that_names_it() {
     let KubeError::Conflict(status) = &error else { panic!("{error:?}") };
     assert_eq!(
         status.message,
-        "Apply failed with 2 conflicts: conflict with \"one\" using apps/v1: .spec.replicas; conflict with \"one\" using \
-         apps/v1: .spec.template.spec.containers[name=\"app\"].image"
+        "Apply failed with 2 conflicts: conflicts with \"one\":\n- .spec.replicas\n- \
+         .spec.template.spec.containers[name=\"app\"].image"
     );
     assert_eq!(live(&cluster, &object)["spec"]["replicas"], json!(1), "nothing happened");
 }
@@ -97,7 +97,11 @@ fn a_field_changed_by_hand_belongs_to_who_changed_it() {
     let patch = Patch::merge(&json!({"spec": {"replicas": 5}})).unwrap().subresource("scale");
     cluster.kubectl().patch_ref::<Value>(&reference(&object), &patch).unwrap();
     assert_eq!(cluster.managers(&reference(&object)), ["kubectl: .spec.replicas"]);
-    assert!(apply_as(&cluster, "host", &object, false).unwrap_err().to_string().contains("kubectl"));
+    let error = apply_as(&cluster, "host", &object, false).unwrap_err().to_string();
+    assert!(
+        error.contains("conflict with \"kubectl\" with subresource \"scale\" using apps/v1: .spec.replicas"),
+        "{error}"
+    );
     apply_as(&cluster, "host", &object, true).unwrap();
     assert_eq!(live(&cluster, &object)["spec"]["replicas"], json!(1));
 }

@@ -151,6 +151,27 @@ fn status_is_written_by_its_subresource_and_nothing_else_is() {
 }
 
 #[test]
+fn a_scale_is_read_and_written_by_its_subresource() {
+    let cluster = Cluster::new();
+    let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a", "namespace": "default"}});
+    create(&cluster, &deployment).unwrap();
+    let scaled = |object: &ObjectRef| {
+        let patch = Patch::merge(&json!({"spec": {"replicas": 4}})).unwrap().subresource("scale");
+        cluster.kubectl().patch_ref::<Value>(object, &patch)
+    };
+    let reference = ObjectRef::new(Gvk::new("apps", "v1", "Deployment"), "default", "a");
+    let scale = scaled(&reference).unwrap();
+    assert_eq!(
+        (&scale["kind"], &scale["spec"], &scale["status"]),
+        (&json!("Scale"), &json!({"replicas": 4}), &json!({"replicas": 0}))
+    );
+    let live = get(&cluster, &reference);
+    assert_eq!((&live["spec"]["replicas"], &live["metadata"]["generation"]), (&json!(4), &json!(2)));
+    create(&cluster, &config_map("a")).unwrap();
+    assert!(scaled(&core("ConfigMap", "a")).unwrap_err().is_not_found());
+}
+
+#[test]
 fn a_kind_is_served_as_long_as_its_definition_is_there() {
     let cluster = Cluster::new();
     assert_eq!(create(&cluster, &app()).unwrap_err(), KubeError::UnknownKind(app_ref("v1").kind));

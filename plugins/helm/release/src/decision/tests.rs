@@ -81,6 +81,17 @@ fn our_own_pending_revision_is_resumed_whatever_its_age() {
 }
 
 #[test]
+fn a_rollback_under_way_is_outdated_only_when_something_else_is_wanted_than_what_failed() {
+    let mut back = ours(3, PendingRollback, "a");
+    back.marks.rollback = Some(1);
+    back.marks.progress = Some(Progress::start(Stage::Pre));
+    let history = vec![ours(1, Deployed, "a"), failed(2, "b", Stage::Main, 1), back];
+    for (inputs, outdated) in [("b", false), ("a", false), ("c", true)] {
+        assert_eq!(decided(history.clone(), inputs), Decision::Resume { revision: 3, outdated }, "{inputs}");
+    }
+}
+
+#[test]
 fn somebody_elses_operation_is_waited_for_and_then_unlocked() {
     for status in [PendingInstall, PendingUpgrade, PendingRollback] {
         let history = vec![entry(1, status)];

@@ -75,7 +75,9 @@ fn element(item: &Value, index: &Value) -> Result<Operand, CallError> {
                 Value::Nil => return fail("value is nil; should be of type string"),
                 other => return fail(format!("value has type {}; should be string", other.type_name())),
             };
-            Ok(map.get(key).map_or_else(|| zero_element(&map), |value| Operand::of_type(value, map.elem())))
+            Ok(map
+                .get_str(key)
+                .map_or_else(|| zero_element(&map), |value| Operand::of_type(value, map.elem())))
         }
         _ => fail(format!("can't index item of type {}", target_name(item))),
     }

@@ -123,6 +123,10 @@ impl Spec {
 
     /// `%d %b %o %O %x %X` of an integer given by sign and magnitude.
     pub(super) fn integer(self, out: &mut Vec<u8>, negative: bool, magnitude: u64, verb: char) {
+        let bare = self.width.is_none() && self.precision.is_none() && !self.plus && !self.space;
+        if bare && matches!(verb, 'd' | 'v') {
+            return push_integer(out, negative, magnitude);
+        }
         let mut least = self.precision.unwrap_or(0);
         if self.precision == Some(0) && magnitude == 0 {
             out.resize(out.len() + self.width.unwrap_or(0), b' ');
@@ -212,6 +216,22 @@ fn restore_zeros(number: &str, verb: char, precision: Option<usize>) -> String {
     let zeros = wanted.saturating_sub(significant + lone_zero);
     let point = if has_point { "" } else { "." };
     format!("{mantissa}{point}{}{tail}", "0".repeat(zeros))
+}
+
+/// Appends a number in decimal.
+pub(super) fn push_integer(out: &mut Vec<u8>, negative: bool, magnitude: u64) {
+    if negative {
+        out.push(b'-');
+    }
+    let (start, mut left) = (out.len(), magnitude);
+    loop {
+        out.push(b'0' + u8::try_from(left % 10).unwrap_or(0));
+        left /= 10;
+        if left == 0 {
+            break;
+        }
+    }
+    out.get_mut(start..).unwrap_or_default().reverse();
 }
 
 fn to_char(code: u64) -> char {

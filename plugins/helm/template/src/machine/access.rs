@@ -88,7 +88,7 @@ impl Machine<'_> {
 
     #[inline]
     fn entry(&self, map: &Map, name: &Str) -> Step<Operand> {
-        if let Some(value) = map.get(name) {
+        if let Some(value) = map.get_str(name) {
             return Ok(Operand::of_type(value, map.elem()));
         }
         match self.context.missing_key {

@@ -1,7 +1,6 @@
 //! The compiler: expressions into instructions (the `eval` functions of text/template/exec.go,
 //! as far as they can be decided before there are values).
 
-use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::node::{NO_NODE, NodeId, NodeKind, Nodes};
@@ -9,6 +8,7 @@ use crate::builtin::{Builtin, arity_error};
 use crate::code::Op;
 use crate::constant::constant;
 use crate::function::{Function, Functions};
+use crate::hash::FastMap;
 use crate::value::{Str, Type, Value};
 
 /// The code of one template while it is being made.
@@ -105,7 +105,7 @@ pub(super) struct Emitter<'f> {
     pub(super) names: Vec<Str>,
     pub(super) constants: Vec<Value>,
     pub(super) functions: Vec<Rc<Function>>,
-    function_indexes: HashMap<Str, u32>,
+    function_indexes: FastMap<Str, u32>,
 }
 
 impl<'f> Emitter<'f> {
@@ -116,7 +116,7 @@ impl<'f> Emitter<'f> {
             names: Vec::new(),
             constants: Vec::new(),
             functions: Vec::new(),
-            function_indexes: HashMap::new(),
+            function_indexes: FastMap::default(),
         }
     }
 

@@ -5,6 +5,7 @@ use base64::prelude::BASE64_STANDARD;
 use helm_template::{FloatType, List, Map, ObjectRef, Str, Value};
 
 use super::{Error, MAX_DEPTH};
+use crate::objects::{Plain, plain};
 use crate::strconv::{self, FloatStyle};
 use crate::utf8;
 
@@ -184,15 +185,15 @@ impl Writer {
     }
 
     fn object(&mut self, object: &ObjectRef) -> Result<(), Error> {
-        if object.is_nil() {
-            self.out.extend_from_slice(b"null");
-            return Ok(());
-        }
-        if let Some(plain) = object.underlying() {
-            return self.value(&plain);
-        }
+        let fields = match plain(object) {
+            Plain::Null => return self.value(&Value::Nil),
+            Plain::Value(value) => return self.value(&value),
+            Plain::Text(text) => return self.value(&Value::String(text)),
+            Plain::Time(time) => return self.value(&Value::from(time)),
+            Plain::Fields(fields) => fields,
+        };
         let fields: Vec<(Str, Value)> =
-            object.fields().into_iter().map(|(name, value)| (Str::from(name), value)).collect();
+            fields.into_iter().map(|(name, value)| (Str::from(name), value)).collect();
         if fields.is_empty() {
             self.out.extend_from_slice(b"{}");
             return Ok(());

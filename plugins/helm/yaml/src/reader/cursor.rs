@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::failure::Failure;
-use super::input::Window;
+use super::input::{Lines, Window};
 use crate::chars::{Stops, is_continuation, width};
 
 /// How far before the end of what was read a run of bytes stops, so that no character is passed unread.
@@ -24,12 +24,25 @@ pub(crate) struct Cursor<'t> {
     /// The text up to here was read; without a window all of it.
     frontier: usize,
     window: Option<Window>,
+    lines: Lines,
+    ascii: bool,
 }
 
 impl<'t> Cursor<'t> {
-    pub(crate) fn new(text: &'t str, window: Option<Window>) -> Self {
+    pub(crate) fn new(text: &'t str, lines: Lines, window: Option<Window>) -> Self {
         let frontier = if window.is_some() { 0 } else { usize::MAX };
-        Self { text, position: 0, line: 0, line_start: 0, surplus: 0, line_surplus: 0, frontier, window }
+        Self {
+            text,
+            position: 0,
+            line: 0,
+            line_start: 0,
+            surplus: 0,
+            line_surplus: 0,
+            frontier,
+            window,
+            lines,
+            ascii: text.is_ascii(),
+        }
     }
 
     /// go-yaml's `cache`: makes sure that so many characters can be looked at.
@@ -141,6 +154,21 @@ impl<'t> Cursor<'t> {
             self.position += 1;
             self.surplus += 1;
         }
+    }
+
+    /// Passes all bytes up to the end of the line, or up to where more must be read or looked at first.
+    #[inline]
+    pub(crate) fn skip_to_line_end(&mut self) {
+        if self.lines == Lines::Any {
+            return self.skip_run(Stops::LINE);
+        }
+        let rest = self.text.as_bytes().get(self.position..).unwrap_or_default();
+        let length = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+        if !self.ascii {
+            let line = rest.get(..length).unwrap_or_default();
+            self.surplus += line.iter().filter(|byte| is_continuation(**byte)).count();
+        }
+        self.position += length;
     }
 
     /// Passes the line break here, if there is one; CR LF is one break.

@@ -40,7 +40,7 @@ impl<'t> Document<'t> {
     /// The first mistake that go-yaml finds.
     pub(crate) fn read(input: &'t mut Input<'_>) -> Result<Self, Failure> {
         let window = input.window.take();
-        let mut parser = Parser::new(Scanner::new(Cursor::new(&input.text, window)));
+        let mut parser = Parser::new(Scanner::new(Cursor::new(&input.text, input.lines, window)));
         let mut nodes = Vec::new();
         parser.next()?;
         if matches!(parser.next()?.kind, EventKind::StreamEnd) {

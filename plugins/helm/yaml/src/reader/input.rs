@@ -16,8 +16,19 @@ const BYTE_ORDER_MARK: &str = "\u{FEFF}";
 pub(crate) struct Input<'a> {
     /// The text without its byte order mark, up to the first byte that cannot be read.
     pub(crate) text: Cow<'a, str>,
+    /// Which line breaks there can be.
+    pub(crate) lines: Lines,
     /// How go-yaml came to the text, where that can be told from outside.
     pub(crate) window: Option<Window>,
+}
+
+/// Which line breaks a text can have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lines {
+    /// Line feeds only, as nearly all texts have.
+    FeedsOnly,
+    /// Any of YAML's.
+    Any,
 }
 
 /// The pieces in which go-yaml would have decoded the text.
@@ -84,8 +95,9 @@ impl<'a> Input<'a> {
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
         match clean_utf8(bytes) {
             // go-yaml turns an empty stream into an empty line.
-            Some(text) => {
-                Self { text: Cow::Borrowed(if bytes.is_empty() { "\n" } else { text }), window: None }
+            Some((text, lines)) => {
+                let text = Cow::Borrowed(if bytes.is_empty() { "\n" } else { text });
+                Self { text, lines, window: None }
             }
             None => Decoder::new(bytes).run(),
         }
@@ -93,20 +105,29 @@ impl<'a> Input<'a> {
 }
 
 /// The text of bytes that go-yaml takes without any complaint and without coming upon a byte order mark.
-fn clean_utf8(bytes: &[u8]) -> Option<&str> {
+fn clean_utf8(bytes: &[u8]) -> Option<(&str, Lines)> {
     let bytes = bytes.strip_prefix(BYTE_ORDER_MARK.as_bytes()).unwrap_or(bytes);
     let text = std::str::from_utf8(bytes).ok()?;
-    let control = bytes.iter().fold(false, |found, byte| {
-        found | ((*byte < 0x20) & !matches!(byte, b'\t' | b'\n' | b'\r')) | (*byte == 0x7F)
-    });
-    if control {
+    let (mut control, mut returns) = (0, 0);
+    // Without branches, so that the compiler takes many bytes at once.
+    for byte in bytes {
+        let blank = u8::from(*byte == b'\t') | u8::from(*byte == b'\n') | u8::from(*byte == b'\r');
+        control |= (u8::from(*byte < 0x20) & (blank ^ 1)) | u8::from(*byte == 0x7F);
+        returns |= u8::from(*byte == b'\r');
+    }
+    if control != 0 {
         return None;
     }
-    let odd = |character: char| !is_allowed(character as u32) || character == '\u{FEFF}';
-    if !bytes.is_ascii() && text.chars().any(odd) {
-        return None;
+    let mut breaks = returns != 0;
+    // The first bytes of all characters beyond ASCII that are breaks, or may not be there.
+    for at in memchr::memchr3_iter(0xC2, 0xE2, 0xEF, bytes) {
+        match bytes.get(at..at + 3).unwrap_or_default() {
+            [0xC2, 0x85, ..] | [0xE2, 0x80, 0xA8 | 0xA9] => breaks = true,
+            [0xC2, ..0xA0, ..] | [0xEF, 0xBB, 0xBF] | [0xEF, 0xBF, 0xBE | 0xBF] => return None,
+            _ => {}
+        }
     }
-    Some(text)
+    Some((text, if breaks { Lines::Any } else { Lines::FeedsOnly }))
 }
 
 /// Whether a YAML stream may contain the character.
@@ -171,7 +192,7 @@ impl<'a> Decoder<'a> {
             end = self.position + CHUNK;
         }
         let clean = self.window.fault.is_none() && !self.text.contains(BYTE_ORDER_MARK);
-        Input { text: Cow::Owned(self.text), window: (!clean).then_some(self.window) }
+        Input { text: Cow::Owned(self.text), lines: Lines::Any, window: (!clean).then_some(self.window) }
     }
 
     /// Decodes whole characters up to `end`; returns what to say when the bytes left over are the last of all.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::failure::Failure;
 use super::scanner::Scanner;
-use super::token::TokenKind;
+use super::token::{Tag, TokenKind};
 use crate::resolve::TAG_PREFIX;
 
 /// What a document consists of.
@@ -70,8 +70,7 @@ pub(crate) struct Parser<'t> {
     state: State,
     /// Where to go on behind the current node.
     states: Vec<State>,
-    /// Handle and prefix of each `%TAG`.
-    tag_directives: Vec<(Vec<u8>, Vec<u8>)>,
+    tag_directives: Vec<Tag>,
 }
 
 type Parsed<'t> = Result<Event<'t>, Failure>;
@@ -160,7 +159,7 @@ impl<'t> Parser<'t> {
                 self.state = State::End;
                 Ok(event(EventKind::StreamEnd, line))
             }
-            TokenKind::VersionDirective(..) | TokenKind::TagDirective { .. } | TokenKind::DocumentStart => {
+            TokenKind::VersionDirective(..) | TokenKind::TagDirective(_) | TokenKind::DocumentStart => {
                 self.parse_explicit_document_start(line)
             }
             _ if implicit => {
@@ -189,7 +188,7 @@ impl<'t> Parser<'t> {
         let token = self.scanner.peek()?;
         match token.kind {
             TokenKind::VersionDirective(..)
-            | TokenKind::TagDirective { .. }
+            | TokenKind::TagDirective(_)
             | TokenKind::DocumentStart
             | TokenKind::DocumentEnd
             | TokenKind::StreamEnd => {
@@ -223,12 +222,12 @@ impl<'t> Parser<'t> {
                 }
                 TokenKind::VersionDirective(1, 1) => version_seen = true,
                 TokenKind::VersionDirective(..) => return error("found incompatible YAML document", line),
-                TokenKind::TagDirective { handle, prefix } => {
-                    let (handle, prefix) = (std::mem::take(handle), std::mem::take(prefix));
-                    if self.tag_directives.iter().any(|(known, _)| *known == handle) {
+                TokenKind::TagDirective(tag) => {
+                    let tag = std::mem::take(tag);
+                    if self.tag_directives.iter().any(|known| known.handle == tag.handle) {
                         return error("found duplicate %TAG directive", line);
                     }
-                    self.tag_directives.push((handle, prefix));
+                    self.tag_directives.push(*tag);
                 }
                 _ => return Ok(()),
             }
@@ -236,18 +235,18 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// The tag that a handle and a suffix stand for; `None` for an unknown handle.
-    fn expand_tag(&self, handle: &[u8], suffix: &[u8]) -> Option<Vec<u8>> {
-        if handle.is_empty() {
-            return Some(suffix.to_vec());
+    /// The tag in its long form; `None` for an unknown handle.
+    fn expand_tag(&self, tag: Tag) -> Option<Vec<u8>> {
+        if tag.handle.is_empty() {
+            return Some(tag.rest);
         }
-        let prefix = match self.tag_directives.iter().find(|(known, _)| known == handle) {
-            Some((_, prefix)) => prefix.as_slice(),
-            None if handle == b"!" => b"!",
-            None if handle == b"!!" => TAG_PREFIX.as_bytes(),
+        let prefix = match self.tag_directives.iter().find(|known| known.handle == tag.handle) {
+            Some(known) => known.rest.as_slice(),
+            None if tag.handle == b"!" => b"!",
+            None if tag.handle == b"!!" => TAG_PREFIX.as_bytes(),
             None => return None,
         };
-        let tag = [prefix, suffix].concat();
+        let tag = [prefix, &tag.rest].concat();
         (!tag.is_empty()).then_some(tag)
     }
 
@@ -262,7 +261,7 @@ impl<'t> Parser<'t> {
             return Ok(Event { kind: EventKind::Alias(name), anchor: None, line });
         }
         let (anchor, tag) = match token.kind {
-            TokenKind::Anchor(_) | TokenKind::Tag { .. } => self.parse_properties()?,
+            TokenKind::Anchor(_) | TokenKind::Tag(_) => self.parse_properties()?,
             _ => (None, None),
         };
         let token = self.scanner.peek()?;
@@ -302,15 +301,13 @@ impl<'t> Parser<'t> {
             let line = token.line;
             match &mut token.kind {
                 TokenKind::Anchor(name) if anchor.is_none() => anchor = Some(*name),
-                TokenKind::Tag { handle, suffix } if tag.is_none() => {
-                    tag = Some((std::mem::take(handle), std::mem::take(suffix), line));
-                }
+                TokenKind::Tag(found) if tag.is_none() => tag = Some((std::mem::take(found), line)),
                 _ => break,
             }
             self.scanner.skip();
         }
-        let Some((handle, suffix, line)) = tag else { return Ok((anchor, None)) };
-        match self.expand_tag(&handle, &suffix) {
+        let Some((tag, line)) = tag else { return Ok((anchor, None)) };
+        match self.expand_tag(*tag) {
             Some(tag) => Ok((anchor, Some(String::from_utf8_lossy(&tag).into()))),
             None => error("found undefined tag handle", line),
         }

@@ -13,7 +13,7 @@ use self::simple_key::SimpleKeys;
 use super::cursor::Cursor;
 use super::failure::Failure;
 use super::token::{Token, TokenKind};
-use crate::chars::{Stops, is_alpha};
+use crate::chars::is_alpha;
 
 /// go-yaml's `max_indents` and `max_flow_level`.
 const MAX_DEPTH: usize = 10_000;
@@ -195,7 +195,7 @@ impl<'t> Scanner<'t> {
     /// Passes everything up to the end of the line.
     fn skip_to_line_end(&mut self) -> Result<(), Failure> {
         loop {
-            self.cursor.skip_run(Stops::LINE);
+            self.cursor.skip_to_line_end();
             if self.cursor.at_breakz() {
                 return Ok(());
             }

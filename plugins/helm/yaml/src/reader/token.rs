@@ -17,10 +17,7 @@ pub(crate) enum TokenKind<'t> {
     /// `%YAML major.minor`
     VersionDirective(u8, u8),
     /// `%TAG handle prefix`
-    TagDirective {
-        handle: Vec<u8>,
-        prefix: Vec<u8>,
-    },
+    TagDirective(Box<Tag>),
     DocumentStart,
     DocumentEnd,
     BlockSequenceStart,
@@ -36,14 +33,18 @@ pub(crate) enum TokenKind<'t> {
     Value,
     Alias(&'t str),
     Anchor(&'t str),
-    /// `handle` is empty for a verbatim tag and for the lone `!`.
-    Tag {
-        handle: Vec<u8>,
-        suffix: Vec<u8>,
-    },
+    /// The handle is empty for a verbatim tag and for the lone `!`.
+    Tag(Box<Tag>),
     /// `plain` scalars may mean something else than their text.
     Scalar {
         text: Cow<'t, str>,
         plain: bool,
     },
+}
+
+/// A handle and what stands behind it: the rest of a tag, or what a `%TAG` line replaces the handle by.
+#[derive(Debug, Default)]
+pub(crate) struct Tag {
+    pub(crate) handle: Vec<u8>,
+    pub(crate) rest: Vec<u8>,
 }

@@ -22,6 +22,10 @@ pub(crate) fn answer(question: &Question) -> Answer {
         "from-yaml-map" => map(from_yaml_map(input, Duplicates::LastWins)),
         "from-yaml-map-strict" => map(from_yaml_map(input, Duplicates::Refuse)),
         "from-yaml-list" => list(from_yaml_list(input, Duplicates::LastWins)),
+        "yaml-again" => text(from_yaml(input, Duplicates::LastWins).map(|value| to_yaml(&value).unwrap())),
+        "yaml-again-pretty" => {
+            text(from_yaml(input, Duplicates::LastWins).map(|value| to_yaml_pretty(&value).unwrap()))
+        }
         "from-json" => partial(go_json::from_json(input)),
         "from-json-map" => {
             let (map, error) = go_json::from_json_map(input);

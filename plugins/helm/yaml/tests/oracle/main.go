@@ -100,6 +100,16 @@ func answerTo(op string, in []byte) (out []byte, value any, err error) {
 		l := []any{}
 		err = yaml.Unmarshal(in, &l)
 		value = l
+	case "yaml-again":
+		if err = yaml.Unmarshal(in, &value); err == nil {
+			out, err = yaml.Marshal(value)
+		}
+		value = nil
+	case "yaml-again-pretty":
+		if err = yaml.Unmarshal(in, &value); err == nil {
+			out, err = pretty(value)
+		}
+		value = nil
 	case "from-json-map":
 		m := map[string]any{}
 		err = json.Unmarshal(in, &m)
@@ -135,10 +145,8 @@ func answerToTree(op string, in []byte) ([]byte, any, error) {
 		out, err := yaml.Marshal(value)
 		return out, nil, err
 	case "to-yaml-pretty":
-		encoder := goyaml.NewEncoder(&buffer)
-		encoder.SetIndent(2)
-		err := encoder.Encode(value)
-		return buffer.Bytes(), nil, err
+		out, err := pretty(value)
+		return out, nil, err
 	case "to-json":
 		out, err := json.Marshal(value)
 		return out, nil, err
@@ -191,6 +199,15 @@ func collides(value any, wrong *int) bool {
 		}
 	}
 	return false
+}
+
+// pretty is what Helm's toYamlPretty does.
+func pretty(value any) ([]byte, error) {
+	var buffer bytes.Buffer
+	encoder := goyaml.NewEncoder(&buffer)
+	encoder.SetIndent(2)
+	err := encoder.Encode(value)
+	return buffer.Bytes(), err
 }
 
 func tree(value any) any {

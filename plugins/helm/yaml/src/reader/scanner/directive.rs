@@ -3,7 +3,7 @@
 use super::Scanner;
 use crate::chars::{is_alpha, width};
 use crate::reader::failure::Failure;
-use crate::reader::token::TokenKind;
+use crate::reader::token::{Tag, TokenKind};
 
 /// How many digits go-yaml takes for a number of a `%YAML` line.
 const MAX_VERSION_DIGITS: usize = 2;
@@ -91,7 +91,7 @@ impl Scanner<'_> {
         if !self.cursor.is_blankz_at(0) {
             return self.error("did not find expected whitespace or line break");
         }
-        Ok(TokenKind::TagDirective { handle, prefix })
+        Ok(TokenKind::TagDirective(Box::new(Tag { handle, rest: prefix })))
     }
 
     pub(super) fn fetch_tag(&mut self) -> Result<(), Failure> {
@@ -99,7 +99,7 @@ impl Scanner<'_> {
         self.simple_key_allowed = false;
         let line = self.cursor.line();
         self.cursor.require(2)?;
-        let (handle, suffix) = if self.cursor.peek(1) == b'<' {
+        let (handle, rest) = if self.cursor.peek(1) == b'<' {
             self.cursor.skip();
             self.cursor.skip();
             let suffix = self.scan_tag_uri(&[])?;
@@ -115,7 +115,7 @@ impl Scanner<'_> {
         if !self.cursor.is_blankz_at(0) {
             return self.error("did not find expected whitespace or line break");
         }
-        self.push(TokenKind::Tag { handle, suffix }, line);
+        self.push(TokenKind::Tag(Box::new(Tag { handle, rest })), line);
         Ok(())
     }
 

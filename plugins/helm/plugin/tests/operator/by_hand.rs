@@ -1,0 +1,251 @@
+//! The helm command line beside us: what it does is understood and not fought.
+
+use std::collections::BTreeMap;
+
+use helm_release::{Marks, Release, Status, Stored};
+use jiff::Timestamp;
+use pilothouse_sdk::Patch;
+use serde_json::{Value, json};
+
+use crate::scene::{NAME, NAMESPACE, Scene};
+
+fn now(scene: &Scene) -> Timestamp {
+    Timestamp::try_from(scene.cluster.now()).unwrap()
+}
+
+/// Writes a Secret as helm does: whole, without anybody's annotations and owner.
+fn helm_writes(scene: &Scene, release: &Release) {
+    let secret = Stored::new(release.clone(), Marks::default(), BTreeMap::new()).secret(now(scene)).unwrap();
+    let reference = scene.secret(release.version);
+    match scene.get(&reference) {
+        None => scene.cluster.create([secret]).unwrap(),
+        Some(old) => {
+            let mut secret = secret;
+            // Helm carries labels on from one write to the next.
+            let labels = secret["metadata"]["labels"].as_object_mut().unwrap();
+            for (key, value) in old["metadata"]["labels"].as_object().unwrap() {
+                labels.entry(key).or_insert(value.clone());
+            }
+            secret["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"].clone();
+            scene.cluster.kubectl().replace(&secret).unwrap();
+        }
+    }
+}
+
+/// `helm rollback web TO`, as far as its records go, and what it applies of the Deployment.
+fn helm_rollback(scene: &Scene, to: u32, replicas: u64) {
+    let entries = scene.history();
+    let latest = entries.last().unwrap().revision;
+    let mut release = scene.stored(to).release;
+    release.version = latest + 1;
+    release.info.rollback_revision = to;
+    release.set_status(Status::Deployed, format!("Rollback to {to}"));
+    let mut current = scene.stored(latest).release;
+    current.info.status = Status::Superseded;
+    let patch = Patch::merge(&json!({"spec": {"replicas": replicas}})).unwrap();
+    scene.cluster.kubectl().patch_ref::<Value>(&scene.deployment(), &patch).unwrap();
+    helm_writes(scene, &current);
+    helm_writes(scene, &release);
+}
+
+fn two_revisions() -> Scene {
+    let mut scene = Scene::installed(&json!({"replicas": 1}));
+    scene.set(&json!({"replicas": 2}));
+    scene.settle();
+    scene.cluster.forget_calls();
+    scene
+}
+
+#[test]
+fn a_rollback_by_hand_is_kept_and_told() {
+    let mut scene = two_revisions();
+    helm_rollback(&scene, 1, 1);
+    scene.settle();
+    assert_eq!(scene.statuses(), ["superseded", "superseded", "deployed"]);
+    assert_eq!(scene.replicas(), Some(1), "not fought");
+    let (reason, message) = scene.truth("ManualRevision");
+    assert_eq!(reason, "ChangedByHand");
+    assert_eq!(
+        message,
+        "revision 3 was made by hand (Rollback to 1); it stays until the spec of this object or the chart changes"
+    );
+    assert_eq!(scene.web()["status"]["release"]["revision"], 3);
+    for _ in 0..2 {
+        scene.runner.restart();
+        scene.settle();
+    }
+    assert_eq!(scene.history().len(), 3);
+}
+
+#[test]
+fn drift_from_a_revision_made_by_hand_is_repaired_towards_that_revision() {
+    let mut scene = two_revisions();
+    helm_rollback(&scene, 1, 1);
+    scene.settle();
+    let patch = Patch::merge(&json!({"spec": {"replicas": 7}})).unwrap();
+    scene.cluster.kubectl().patch_ref::<Value>(&scene.deployment(), &patch).unwrap();
+    scene.settle();
+    assert_eq!(scene.replicas(), Some(1));
+}
+
+#[test]
+fn the_next_change_of_the_spec_wins_over_what_was_done_by_hand() {
+    let mut scene = two_revisions();
+    helm_rollback(&scene, 1, 1);
+    scene.settle();
+    scene.set(&json!({"replicas": 4}));
+    scene.settle();
+    assert_eq!(scene.statuses(), ["superseded", "superseded", "superseded", "deployed"]);
+    assert_eq!(scene.replicas(), Some(4));
+    assert_eq!(scene.condition("ManualRevision"), None);
+}
+
+#[test]
+fn a_change_of_the_spec_while_the_operator_was_away_wins_as_well() {
+    let mut scene = two_revisions();
+    helm_rollback(&scene, 1, 1);
+    scene.set(&json!({"replicas": 5}));
+    scene.runner.restart();
+    scene.settle();
+    assert_eq!(scene.replicas(), Some(5));
+    assert_eq!(scene.statuses()[3], "deployed");
+}
+
+#[test]
+fn a_release_by_hand_that_says_what_is_wanted_is_simply_taken() {
+    let mut scene = two_revisions();
+    let mut release = scene.stored(2).release;
+    release.version = 3;
+    let mut old = scene.stored(2).release;
+    old.info.status = Status::Superseded;
+    helm_writes(&scene, &old);
+    helm_writes(&scene, &release);
+    scene.settle();
+    assert_eq!(scene.statuses(), ["superseded", "superseded", "deployed"]);
+    assert_eq!(scene.condition("ManualRevision"), None);
+    assert_eq!(
+        scene.history()[2].marks.inputs,
+        Some(scene.web()["status"]["release"]["inputs"].as_str().unwrap().to_owned())
+    );
+}
+
+#[test]
+fn a_release_that_was_there_before_the_operator_is_adopted_without_touching_anything() {
+    let mut scene = Scene::installed(&json!({"replicas": 2}));
+    // As operator-sdk leaves it behind: its record, its status, nothing of ours.
+    let release = scene.stored(1).release;
+    helm_writes(&scene, &release);
+    let patch = Patch::merge(&json!({"status": {"release": null}})).unwrap().subresource("status");
+    scene.cluster.kubectl().patch_ref::<Value>(&scene.object(), &patch).unwrap();
+    scene.runner.restart();
+    scene.cluster.forget_calls();
+    scene.settle();
+    assert_eq!(scene.statuses(), ["deployed"]);
+    assert_eq!(scene.condition("ManualRevision"), None);
+    assert_eq!(scene.writes(), ["patch v1 Secret shop/sh.helm.release.v1.web.v1"]);
+}
+
+#[test]
+fn a_release_that_was_there_before_and_is_not_as_wanted_is_upgraded() {
+    let mut scene = Scene::installed(&json!({"replicas": 2}));
+    let release = scene.stored(1).release;
+    helm_writes(&scene, &release);
+    let patch = Patch::merge(&json!({"status": {"release": null}})).unwrap().subresource("status");
+    scene.cluster.kubectl().patch_ref::<Value>(&scene.object(), &patch).unwrap();
+    scene.set(&json!({"replicas": 3}));
+    scene.settle();
+    assert_eq!(scene.statuses(), ["superseded", "deployed"]);
+    assert_eq!(scene.replicas(), Some(3));
+}
+
+#[test]
+fn helm_uninstall_by_hand_is_answered_with_an_install() {
+    let mut scene = two_revisions();
+    for object in [scene.secret(1), scene.secret(2), scene.deployment()] {
+        scene.cluster.kubectl().delete_ref(&object, &Default::default()).unwrap();
+    }
+    scene.settle();
+    assert_eq!(scene.statuses(), ["deployed"]);
+    assert_eq!(scene.replicas(), Some(2));
+}
+
+#[test]
+fn an_uninstall_that_kept_its_history_is_answered_with_the_next_revision() {
+    let mut scene = two_revisions();
+    let mut release = scene.stored(2).release;
+    release.set_status(Status::Uninstalled, "Uninstallation complete");
+    helm_writes(&scene, &release);
+    scene.cluster.kubectl().delete_ref(&scene.deployment(), &Default::default()).unwrap();
+    scene.settle();
+    assert_eq!(scene.statuses(), ["superseded", "uninstalled", "deployed"]);
+    assert_eq!(scene.replicas(), Some(2));
+}
+
+/// `helm upgrade` that is at work, or died.
+fn helm_pending(scene: &Scene, status: Status) {
+    let latest = scene.history().last().map_or(0, |entry| entry.revision);
+    let mut release = if latest > 0 { scene.stored(latest).release } else { Release::default() };
+    (release.name, release.namespace, release.version) = (NAME.into(), NAMESPACE.into(), latest + 1);
+    if latest == 0 {
+        let chart = json!({"metadata": {"name": "site", "version": "1.0.0"}});
+        release.chart = Some(serde_json::value::to_raw_value(&chart).unwrap());
+    }
+    release.set_status(status, "Preparing upgrade");
+    helm_writes(scene, &release);
+}
+
+#[test]
+fn an_operation_of_helm_is_waited_for_and_taken_over_when_it_died() {
+    for status in [Status::PendingUpgrade, Status::PendingRollback] {
+        let mut scene = two_revisions();
+        helm_pending(&scene, status);
+        scene.runner.restart();
+        scene.settle();
+        let (reason, message) = scene.truth("Reconciling");
+        assert_eq!(reason, "OperationInProgress");
+        assert!(
+            message.starts_with(&format!("somebody else's operation ({status}, revision 3) is under way")),
+            "{message}"
+        );
+        assert_eq!(scene.statuses(), ["superseded", "deployed", status.as_str()]);
+        scene.run_for(601);
+        assert_eq!(scene.statuses(), ["superseded", "superseded", "failed", "deployed"]);
+        assert_eq!(scene.stored(4).release.info.description, "Rollback to 2");
+        scene.truth("Ready");
+    }
+}
+
+#[test]
+fn a_pending_install_of_helm_that_died_does_not_block_the_install() {
+    let mut scene = Scene::new(&json!({"replicas": 1}));
+    helm_pending(&scene, Status::PendingInstall);
+    scene.settle();
+    assert_eq!(scene.truth("Reconciling").0, "OperationInProgress");
+    scene.run_for(601);
+    assert_eq!(scene.statuses(), ["failed", "deployed"]);
+    assert_eq!(scene.replicas(), Some(1));
+}
+
+#[test]
+fn two_deployed_revisions_become_one() {
+    let mut scene = two_revisions();
+    let mut release = scene.stored(1).release;
+    release.info.status = Status::Deployed;
+    helm_writes(&scene, &release);
+    scene.set(&json!({"replicas": 3}));
+    scene.settle();
+    assert_eq!(scene.statuses(), ["superseded", "superseded", "deployed"]);
+}
+
+#[test]
+fn a_record_that_cannot_be_read_is_told_and_nothing_is_done() {
+    let mut scene = two_revisions();
+    let mut secret: Value = scene.get(&scene.secret(2)).unwrap();
+    secret["data"]["release"] = json!("bm90aGluZw==");
+    scene.cluster.kubectl().replace(&secret).unwrap();
+    scene.runner.restart();
+    scene.settle();
+    let (_, message) = scene.truth("Irreconcilable");
+    assert!(message.contains("sh.helm.release.v1.web.v2"), "{message}");
+    assert_eq!(scene.replicas(), Some(2));
+}

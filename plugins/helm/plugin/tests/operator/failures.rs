@@ -1,0 +1,129 @@
+//! What may go wrong during an install, and what is left of it.
+
+use pilothouse_sdk::harness::{Fault, Verb};
+use serde_json::json;
+
+use crate::scene::{Scene, chart};
+
+#[test]
+fn a_failed_install_is_taken_away_and_not_repeated_at_once() {
+    let mut scene = Scene::new(&json!({}));
+    scene.cluster.fail(Fault::webhook("no").verb(Verb::Apply).kind("Deployment").times(4));
+    scene.settle();
+    assert_eq!(scene.statuses(), ["failed"]);
+    assert!(scene.objects().is_empty(), "{:?}", scene.objects());
+    let (reason, message) = scene.truth("ReleaseFailed");
+    assert_eq!(reason, "InstallError");
+    assert!(message.starts_with("Release \"web\" failed: cannot apply Deployment \"web\""), "{message}");
+    scene.truth("Stalled");
+    scene.cluster.forget_calls();
+    scene.run_for(29);
+    assert!(scene.writes().is_empty());
+    scene.run_for(2);
+    assert_eq!(scene.statuses(), ["failed", "deployed"], "what the rehearsal says no to spends no revision");
+    assert_eq!(scene.condition("ReleaseFailed"), None);
+}
+
+#[test]
+fn a_failed_install_is_repeated_at_once_when_the_spec_changes() {
+    let mut scene = Scene::new(&json!({"extra": true}));
+    scene.cluster.fail(Fault::webhook("no").verb(Verb::Apply).kind("Deployment"));
+    scene.settle();
+    scene.set(&json!({"extra": false, "replicas": 3}));
+    scene.settle();
+    assert_eq!(scene.statuses(), ["failed", "deployed"]);
+    assert_eq!(scene.get(&scene.extra()), None);
+}
+
+#[test]
+fn an_object_whose_install_failed_can_go() {
+    let mut scene = Scene::new(&json!({}));
+    scene.cluster.fail(Fault::webhook("no").verb(Verb::Apply).kind("Deployment").always());
+    scene.settle();
+    scene.delete();
+    scene.settle();
+    assert_eq!(scene.get(&scene.object()), None);
+    assert!(scene.history().is_empty());
+}
+
+#[test]
+fn a_kind_that_is_not_there_yet_is_waited_for() {
+    let thing = "apiVersion: example.com/v1\nkind: Thing\nmetadata: {name: web-thing}\n";
+    let mut scene = Scene::with(&json!({}), &chart(&[("templates/thing.yaml", thing)]), &json!({}));
+    scene.settle();
+    let (reason, message) = scene.truth("Reconciling");
+    assert_eq!(
+        (reason.as_str(), message.as_str()),
+        ("WaitingForKind", "the cluster does not serve example.com/v1 Thing yet")
+    );
+    scene
+        .cluster
+        .define(&json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "things.example.com"},
+            "spec": {"group": "example.com", "scope": "Namespaced", "names": {"kind": "Thing", "plural": "things", "singular": "thing"},
+                "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}]},
+        }))
+        .unwrap();
+    scene.settle();
+    assert_eq!(scene.statuses(), ["deployed"]);
+}
+
+#[test]
+fn a_manifest_that_is_no_object_fails_before_anything_is_stored() {
+    let mut scene =
+        Scene::with(&json!({}), &chart(&[("templates/bad.yaml", "metadata: {name: x}\n")]), &json!({}));
+    scene.settle();
+    assert!(scene.history().is_empty());
+    let (_, message) = scene.truth("ReleaseFailed");
+    assert!(message.contains("Object 'Kind' is missing in site/templates/bad.yaml"), "{message}");
+}
+
+#[test]
+fn a_template_error_leaves_the_deployed_release_untouched_and_repaired() {
+    let mut scene = Scene::installed(&json!({"replicas": 1}));
+    scene.set(&json!({"broken": true, "replicas": 2}));
+    scene.settle();
+    let (reason, message) = scene.truth("Irreconcilable");
+    assert_eq!(reason, "ReconcileError");
+    assert!(message.starts_with("failed to get candidate release: "), "{message}");
+    assert_eq!(scene.replicas(), Some(1));
+    scene.truth("Deployed");
+    scene.cluster.kubectl().delete_ref(&scene.deployment(), &Default::default()).unwrap();
+    scene.settle();
+    assert_eq!(scene.replicas(), Some(1), "drift is repaired all the same");
+    scene.set(&json!({"broken": false}));
+    scene.settle();
+    assert_eq!(scene.replicas(), Some(2));
+    assert_eq!(scene.condition("Irreconcilable"), None);
+}
+
+#[test]
+fn of_two_writers_of_a_record_the_second_tries_again() {
+    let mut scene = Scene::installed(&json!({"replicas": 1}));
+    scene.cluster.fail(Fault::conflict().verb(Verb::Update).kind("Secret").times(2));
+    scene.set(&json!({"replicas": 2}));
+    scene.settle();
+    assert_eq!(scene.condition("ReleaseFailed"), None);
+    scene.run_for(10);
+    assert_eq!(scene.statuses(), ["superseded", "deployed"]);
+}
+
+#[test]
+fn a_write_whose_answer_got_lost_is_found_again() {
+    for verb in [Verb::Create, Verb::Update] {
+        let mut scene = Scene::installed(&json!({"replicas": 1}));
+        scene.cluster.fail(Fault::lost_answer().verb(verb).kind("Secret"));
+        scene.set(&json!({"replicas": 2}));
+        scene.run_for(10);
+        assert_eq!(scene.statuses(), ["superseded", "deployed"], "{verb}");
+        assert_eq!(scene.replicas(), Some(2));
+    }
+}
+
+#[test]
+fn a_bad_binding_is_told_on_the_object() {
+    let mut scene = Scene::with(&json!({}), &chart(&[]), &json!({"hookTimeout": "soon"}));
+    scene.settle();
+    let told = scene.web()["status"].to_string();
+    assert!(told.contains("is not a duration such as 5m"), "{told}");
+}

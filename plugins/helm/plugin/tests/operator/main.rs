@@ -1,0 +1,19 @@
+//! The Helm plugin against the SDK's in-memory Kubernetes.
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "tests"
+)]
+
+mod by_hand;
+mod crash;
+mod drift;
+mod failures;
+mod hooks;
+mod install;
+mod scene;
+mod uninstall;
+mod upgrade;
