@@ -15,8 +15,8 @@ use serde_json::json;
 async fn an_object_whose_label_is_taken_off_arrives_as_a_deletion() {
     let _others = ordinary().await;
     let bench = Bench::new("labels").await;
-    bench.apply(bench.config_map("a", json!({"tied": "yes"}))).await;
-    bench.apply(bench.config_map("b", json!({}))).await;
+    bench.apply(bench.config_map("a", &json!({"tied": "yes"}))).await;
+    bench.apply(bench.config_map("b", &json!({}))).await;
     let mut watch = bench.join(&bench.spec("", "v1", "ConfigMap", "tied=yes"));
     watch.synced().await;
     assert_eq!(watch.next().await, ("a".to_owned(), false, true));
@@ -31,7 +31,7 @@ async fn an_object_whose_label_is_taken_off_arrives_as_a_deletion() {
 async fn an_object_is_cached_as_it_is_but_without_what_only_managers_read() {
     let _others = ordinary().await;
     let bench = Bench::new("text").await;
-    let applied = bench.apply(bench.config_map("a", json!({}))).await;
+    let applied = bench.apply(bench.config_map("a", &json!({}))).await;
     let watch = bench.join(&bench.spec("", "v1", "ConfigMap", ""));
     watch.synced().await;
     let key = bench.key("", "v1", "ConfigMap", "a");
@@ -52,7 +52,7 @@ async fn a_watch_survives_a_crash_of_the_api_server_and_misses_nothing() {
     let _alone = undisturbed().await;
     let bench = Bench::new("crash").await;
     for name in ["goes", "stays"] {
-        bench.apply(bench.config_map(name, json!({}))).await;
+        bench.apply(bench.config_map(name, &json!({}))).await;
     }
     let mut watch = bench.join(&bench.spec("", "v1", "ConfigMap", ""));
     watch.synced().await;
@@ -63,7 +63,7 @@ async fn a_watch_survives_a_crash_of_the_api_server_and_misses_nothing() {
     tokio::task::block_in_place(|| cluster.start_api_server()).expect("the API server comes back");
     bench.retry_until_served().await;
     bench.delete("goes").await;
-    bench.apply(bench.config_map("comes", json!({}))).await;
+    bench.apply(bench.config_map("comes", &json!({}))).await;
     let mut heard = [watch.next().await, watch.next().await];
     heard.sort();
     assert_eq!(heard, [("comes".to_owned(), false, true), ("goes".to_owned(), true, false)]);
@@ -97,7 +97,7 @@ async fn a_thousand_objects_are_cached_as_text_and_little_more() {
         let maps: Vec<_> = names
             .iter()
             .map(|n| {
-                let mut map = bench.config_map(&format!("m{n}"), json!({"many": "yes"}));
+                let mut map = bench.config_map(&format!("m{n}"), &json!({"many": "yes"}));
                 map["data"] = json!({"text": text});
                 map
             })

@@ -172,7 +172,7 @@ impl<S: LeaseStore> Keeper<S> {
                 Ok(Ok(false)) => tracing::debug!("the leader lease moved under a renewal"),
                 Ok(Err(error)) => tracing::warn!(%error, "the leader lease could not be renewed"),
                 Err(_) => {
-                    tracing::warn!("the leader lease could not be renewed: the API server does not answer")
+                    tracing::warn!("the leader lease could not be renewed: the API server does not answer");
                 }
             }
             if Instant::now() >= renewed + self.timing.renew_deadline {

@@ -150,7 +150,7 @@ mod tests {
         let wish = Watch { target: WatchTarget::Object(wit_ref(&job)), trigger: Trigger::Any };
         let spec = wished_spec(&wish).unwrap();
         routes.set(&owner, vec![wish]);
-        assert_eq!(routes.waiting_for(&spec, Kind::StatusOnly), [owner.clone()]);
+        assert_eq!(routes.waiting_for(&spec, Kind::StatusOnly), std::slice::from_ref(&owner));
         routes.set(&owner, vec![]);
         assert_eq!(routes.waiting_for(&spec, Kind::Drift), []);
     }

@@ -23,7 +23,7 @@ use tokio::time::{sleep, timeout};
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// The control plane that all tests of this binary share.
-pub fn cluster() -> &'static Cluster {
+pub(crate) fn cluster() -> &'static Cluster {
     Cluster::shared().expect("a cluster")
 }
 
@@ -33,17 +33,17 @@ fn disturbance() -> &'static RwLock<()> {
 }
 
 /// Held by tests that need the API server as it should be.
-pub async fn ordinary() -> RwLockReadGuard<'static, ()> {
+pub(crate) async fn ordinary() -> RwLockReadGuard<'static, ()> {
     disturbance().read().await
 }
 
 /// Held by tests that disturb it.
-pub async fn undisturbed() -> RwLockWriteGuard<'static, ()> {
+pub(crate) async fn undisturbed() -> RwLockWriteGuard<'static, ()> {
     disturbance().write().await
 }
 
 /// Waits until it holds.
-pub async fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+pub(crate) async fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     let reached = async {
         while !holds() {
             sleep(Duration::from_millis(20)).await;
@@ -53,16 +53,16 @@ pub async fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
 }
 
 /// A namespace and the parts under test.
-pub struct Bench {
-    pub client: Client,
-    pub namespace: String,
-    pub discovery: Arc<Discovery>,
+pub(crate) struct Bench {
+    pub(crate) client: Client,
+    pub(crate) namespace: String,
+    pub(crate) discovery: Arc<Discovery>,
     watches: Watches,
 }
 
 /// A watch that a test joined.
-pub struct Joined {
-    pub handle: WatchHandle,
+pub(crate) struct Joined {
+    pub(crate) handle: WatchHandle,
     events: mpsc::UnboundedReceiver<ObjectEvent>,
 }
 
@@ -73,7 +73,7 @@ async fn client(kubeconfig: &std::path::Path) -> Client {
 }
 
 impl Bench {
-    pub async fn new(namespace: &str) -> Self {
+    pub(crate) async fn new(namespace: &str) -> Self {
         let kubeconfig = tokio::task::spawn_blocking(|| cluster().kubeconfig()).await.expect("a cluster");
         let bench = Self::with(client(&kubeconfig).await, namespace);
         let object = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}});
@@ -82,7 +82,7 @@ impl Bench {
     }
 
     /// The same namespace, seen by another user.
-    pub async fn as_user(&self, user: &str) -> Self {
+    pub(crate) async fn as_user(&self, user: &str) -> Self {
         let kubeconfig = cluster().kubeconfig_for(user, &[]).expect("a kubeconfig");
         Self::with(client(&kubeconfig).await, &self.namespace)
     }
@@ -93,7 +93,7 @@ impl Bench {
         Self { client, namespace: namespace.to_owned(), discovery, watches }
     }
 
-    pub fn spec(&self, group: &str, version: &str, kind: &str, labels: &str) -> WatchSpec {
+    pub(crate) fn spec(&self, group: &str, version: &str, kind: &str, labels: &str) -> WatchSpec {
         WatchSpec {
             gvk: Arc::new(Gvk::new(group, version, kind)),
             namespace: Some(Arc::from(self.namespace.as_str())),
@@ -102,11 +102,11 @@ impl Bench {
         }
     }
 
-    pub fn key(&self, group: &str, version: &str, kind: &str, name: &str) -> ObjectKey {
+    pub(crate) fn key(&self, group: &str, version: &str, kind: &str, name: &str) -> ObjectKey {
         ObjectKey::new(Arc::new(Gvk::new(group, version, kind)), Some(&self.namespace), name)
     }
 
-    pub fn join(&self, spec: &WatchSpec) -> Joined {
+    pub(crate) fn join(&self, spec: &WatchSpec) -> Joined {
         static NAMES: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
         let name = NAMES.fetch_add(1, std::sync::atomic::Ordering::Relaxed).to_string();
         let (sender, events) = mpsc::unbounded_channel();
@@ -117,16 +117,16 @@ impl Bench {
     }
 
     /// Of the only watch there is.
-    pub fn usage(&self) -> Usage {
+    pub(crate) fn usage(&self) -> Usage {
         self.watches.usage().pop().expect("a watch")
     }
 
-    pub fn config_map(&self, name: &str, labels: Value) -> Value {
+    pub(crate) fn config_map(&self, name: &str, labels: &Value) -> Value {
         let metadata = json!({"name": name, "namespace": self.namespace, "labels": labels});
         json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"x": "1"}})
     }
 
-    pub fn custom(&self, group: &str, kind: &str, name: &str) -> Value {
+    pub(crate) fn custom(&self, group: &str, kind: &str, name: &str) -> Value {
         let metadata = json!({"name": name, "namespace": self.namespace});
         json!({"apiVersion": format!("{group}/v1"), "kind": kind, "metadata": metadata})
     }
@@ -141,14 +141,14 @@ impl Bench {
     }
 
     /// Creates an object, as soon as its kind is served.
-    pub async fn create(&self, object: Value) -> Value {
+    pub(crate) async fn create(&self, object: Value) -> Value {
         let api = self.api(&object);
         let typed: DynamicObject = serde_json::from_value(object).expect("an object");
         let create = async {
             loop {
                 match api.create(&PostParams::default(), &typed).await {
                     Err(kube::Error::Api(status)) if status.code == 404 => {
-                        sleep(Duration::from_millis(50)).await
+                        sleep(Duration::from_millis(50)).await;
                     }
                     created => return serde_json::to_value(created.expect("created")).expect("JSON"),
                 }
@@ -157,7 +157,7 @@ impl Bench {
         timeout(LIMIT, create).await.expect("created in time")
     }
 
-    pub async fn apply(&self, object: Value) -> Value {
+    pub(crate) async fn apply(&self, object: Value) -> Value {
         let name = object["metadata"]["name"].as_str().expect("a name").to_owned();
         let applied =
             self.api(&object).patch(&name, &PatchParams::apply("test"), &Patch::Apply(&object)).await;
@@ -165,19 +165,19 @@ impl Bench {
     }
 
     /// Patches a ConfigMap.
-    pub async fn merge(&self, name: &str, patch: Value) -> Value {
-        let api = self.api(&self.config_map(name, json!({})));
+    pub(crate) async fn merge(&self, name: &str, patch: Value) -> Value {
+        let api = self.api(&self.config_map(name, &json!({})));
         let patched = api.patch(name, &PatchParams::default(), &Patch::Merge(&patch)).await;
         serde_json::to_value(patched.expect("patched")).expect("JSON")
     }
 
     /// Deletes a ConfigMap.
-    pub async fn delete(&self, name: &str) {
-        let api = self.api(&self.config_map(name, json!({})));
+    pub(crate) async fn delete(&self, name: &str) {
+        let api = self.api(&self.config_map(name, &json!({})));
         api.delete(name, &DeleteParams::default()).await.expect("deleted");
     }
 
-    pub async fn define(&self, group: &str, kind: &str, plural: &str) {
+    pub(crate) async fn define(&self, group: &str, kind: &str, plural: &str) {
         let schema =
             json!({"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}});
         let version = json!({"name": "v1", "served": true, "storage": true, "schema": schema});
@@ -190,13 +190,13 @@ impl Bench {
         .await;
     }
 
-    pub async fn undefine(&self, name: &str) {
+    pub(crate) async fn undefine(&self, name: &str) {
         let kind = json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {}});
         self.api(&kind).delete(name, &DeleteParams::default()).await.expect("deleted");
     }
 
     /// A group whose server does not exist.
-    pub async fn register_dead_service(&self, name: &str, group: &str) {
+    pub(crate) async fn register_dead_service(&self, name: &str, group: &str) {
         self.create(json!({
             "apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": {"name": name},
             "spec": {
@@ -207,13 +207,13 @@ impl Bench {
         .await;
     }
 
-    pub async fn unregister(&self, name: &str) {
+    pub(crate) async fn unregister(&self, name: &str) {
         let kind = json!({"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": {}});
         self.api(&kind).delete(name, &DeleteParams::default()).await.expect("deleted");
     }
 
     /// The kind's resource, as soon as it is served.
-    pub async fn resolved(&self, gvk: &Gvk) -> Arc<Resource> {
+    pub(crate) async fn resolved(&self, gvk: &Gvk) -> Arc<Resource> {
         let resolve = async {
             loop {
                 match self.discovery.resolve(gvk).await {
@@ -226,7 +226,7 @@ impl Bench {
     }
 
     /// Lets a user read a resource in the namespace.
-    pub async fn grant(&self, user: &str, resource: &str) {
+    pub(crate) async fn grant(&self, user: &str, resource: &str) {
         let metadata = json!({"name": user, "namespace": self.namespace});
         let api = "rbac.authorization.k8s.io";
         let rule = json!({"apiGroups": [""], "resources": [resource], "verbs": ["get", "list", "watch"]});
@@ -242,13 +242,13 @@ impl Bench {
         .await;
     }
 
-    pub async fn lease_holder(&self, name: &str) -> String {
+    pub(crate) async fn lease_holder(&self, name: &str) -> String {
         let lease = Api::<Lease>::namespaced(self.client.clone(), &self.namespace).get(name).await;
         lease.expect("a lease").spec.and_then(|spec| spec.holder_identity).unwrap_or_default()
     }
 
     /// Watches of a resource that are open at the API server, by its own count.
-    pub async fn watches_at_the_server(&self, resource: &str) -> u64 {
+    pub(crate) async fn watches_at_the_server(&self, resource: &str) -> u64 {
         let request = http::Request::get("/metrics").body(Vec::new()).expect("a request");
         let metrics = self.client.request_text(request).await.expect("metrics");
         let wanted = format!("resource=\"{resource}\"");
@@ -261,7 +261,7 @@ impl Bench {
     }
 
     /// Until the API server answers again.
-    pub async fn retry_until_served(&self) {
+    pub(crate) async fn retry_until_served(&self) {
         let served = async {
             while self.client.apiserver_version().await.is_err() {
                 sleep(Duration::from_millis(100)).await;
@@ -272,13 +272,13 @@ impl Bench {
 }
 
 impl Joined {
-    pub async fn synced(&self) {
+    pub(crate) async fn synced(&self) {
         timeout(LIMIT, self.handle.synced()).await.expect("synced in time");
     }
 
     /// The next change: name, and whether it was there before and is there after. What Kubernetes itself puts into every
     /// namespace is passed over.
-    pub async fn next(&mut self) -> (String, bool, bool) {
+    pub(crate) async fn next(&mut self) -> (String, bool, bool) {
         loop {
             let event = timeout(LIMIT, self.events.recv()).await.expect("an event in time").expect("a watch");
             if &*event.key.name != "kube-root-ca.crt" {
@@ -288,7 +288,7 @@ impl Joined {
     }
 
     /// Passes over the creation of these, in any order.
-    pub async fn skip(&mut self, names: &[&str]) {
+    pub(crate) async fn skip(&mut self, names: &[&str]) {
         let mut left: Vec<_> = names.to_vec();
         while !left.is_empty() {
             let (name, ..) = self.next().await;
@@ -296,11 +296,11 @@ impl Joined {
         }
     }
 
-    pub fn trouble(&self) -> Option<Trouble> {
+    pub(crate) fn trouble(&self) -> Option<Trouble> {
         self.handle.trouble().map(|(trouble, _)| trouble)
     }
 
-    pub fn names(&self) -> Vec<String> {
+    pub(crate) fn names(&self) -> Vec<String> {
         let mut names: Vec<_> = self.handle.keys().iter().map(|key| key.name.to_string()).collect();
         names.sort();
         names

@@ -168,7 +168,7 @@ impl Driver {
                 Some(End::Resolve)
             }
             Remedy::Relist | Remedy::Page => Some(End::Relist),
-            Remedy::Resume => (self.failures % PATIENCE == 0).then_some(End::Relist),
+            Remedy::Resume => self.failures.is_multiple_of(PATIENCE).then_some(End::Relist),
         }
     }
 

@@ -1,0 +1,1 @@
+// Lets oracle_test.go declare a function without a body.
