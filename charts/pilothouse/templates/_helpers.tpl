@@ -83,8 +83,8 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- fail "project.configMap.name and project.volume: only one of them can be mounted at project.path" -}}
 {{- end -}}
 {{- $budget := .Values.podDisruptionBudget -}}
-{{- if and $budget.enabled (eq (kindIs "invalid" $budget.maxUnavailable) (kindIs "invalid" $budget.minAvailable)) -}}
-{{- fail "podDisruptionBudget: set exactly one of maxUnavailable and minAvailable, and the other to null" -}}
+{{- if and $budget.enabled (kindIs "invalid" $budget.maxUnavailable) (kindIs "invalid" $budget.minAvailable) -}}
+{{- fail "podDisruptionBudget.enabled needs maxUnavailable or minAvailable" -}}
 {{- end -}}
 {{- if and .Values.metrics.enabled (eq (int .Values.metrics.port) (int .Values.probes.port)) -}}
 {{- fail "metrics.port and probes.port must differ" -}}
