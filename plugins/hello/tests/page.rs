@@ -22,6 +22,10 @@ mod tests {
         text.lines().filter(|line| !line.trim().is_empty()).collect()
     }
 
+    fn without_space(text: &str) -> String {
+        text.split_whitespace().collect()
+    }
+
     #[test]
     fn it_goes_through_every_line_of_hello() {
         let shown = blocks(chapters().0, "rust").join("\n");
@@ -38,7 +42,9 @@ mod tests {
         let shown = blocks(chapters().1, "rust");
         assert!(shown.len() > 5, "{}", shown.len());
         for block in shown {
-            assert!(QUOTED.iter().any(|file| file.contains(block)), "no test contains this block:\n{block}");
+            // Indentation and line breaks are rustfmt's.
+            let known = |file: &&str| without_space(file).contains(&without_space(block));
+            assert!(QUOTED.iter().any(known), "no test contains this block:\n{block}");
         }
     }
 
