@@ -63,14 +63,24 @@ pub(crate) fn plugins_dir() -> PathBuf {
     paths::cache().join("plugins")
 }
 
-/// Builds every crate with a `plugin.yaml` beside its `Cargo.toml` and puts its manifest in; the files.
+/// Builds every plugin of the repository; the files.
 pub(crate) fn plugins() -> Result<Vec<PathBuf>> {
+    components(&root().join("plugins"))
+}
+
+/// Builds the plugins that only tests use; the files.
+pub(crate) fn test_guests() -> Result<Vec<PathBuf>> {
+    components(&root().join("host/tests/guests"))
+}
+
+/// Builds every crate below with a `plugin.yaml` beside its `Cargo.toml` and puts its manifest in.
+fn components(below: &Path) -> Result<Vec<PathBuf>> {
     setup::wasm_target()?;
     let host = host()?;
     let directory = plugins_dir();
     fs::create_dir_all(&directory).with_context(|| directory.display().to_string())?;
     let mut built = Vec::new();
-    for (package, manifest) in plugin_crates()? {
+    for (package, manifest) in plugin_crates(below)? {
         say(&format!("building plugin {package}"));
         run(Command::new("cargo")
             .current_dir(root())
@@ -101,9 +111,9 @@ fn plugin_name(manifest: &Path) -> Result<String> {
 }
 
 /// Packages with a manifest, and the manifest.
-fn plugin_crates() -> Result<Vec<(String, PathBuf)>> {
+fn plugin_crates(below: &Path) -> Result<Vec<(String, PathBuf)>> {
     let mut found = Vec::new();
-    let mut pending = vec![root().join("plugins"), root().join("host/tests/guests")];
+    let mut pending = vec![below.to_owned()];
     while let Some(directory) = pending.pop() {
         for entry in fs::read_dir(&directory).with_context(|| directory.display().to_string())? {
             let path = entry?.path();

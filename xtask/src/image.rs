@@ -51,6 +51,12 @@ pub(crate) fn image(args: &ImageArgs) -> Result<()> {
     Ok(())
 }
 
+/// The host without plugins, under the name that the chart asks for.
+pub(crate) fn bare_host() -> Result<Archive> {
+    let tag = concat!("pilothouse.dev/pilothouse:", env!("CARGO_PKG_VERSION")).to_owned();
+    host(&ImageArgs { output: PathBuf::new(), tag, plugins: false, add: Vec::new(), player_stats: false })
+}
+
 /// The host alone on an empty root file system: a static program, and the authorities it trusts outside of the cluster.
 pub(crate) fn host(args: &ImageArgs) -> Result<Archive> {
     let mut image = Archive::new(&args.tag);

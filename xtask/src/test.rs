@@ -46,7 +46,10 @@ pub(crate) fn test(args: &TestArgs) -> Result<()> {
     steps.step("format", fmt);
     steps.step("released plugin interfaces are unchanged", wit::check);
     steps.step("lints", lints);
-    steps.step("plugins build as components", || build::plugins().map(drop));
+    steps.step("plugins build as components", || {
+        build::plugins()?;
+        build::test_guests().map(drop)
+    });
     if !args.no_cluster {
         steps.step("programs of a real control plane", setup::control_plane);
     }

@@ -1,0 +1,307 @@
+//! Scene S1: an operator-sdk Helm project, unchanged, through its life.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail};
+use serde_json::Value;
+
+use super::access::Access;
+use super::project::Project;
+use super::stage::{Stage, tail};
+use super::{interrupt, manifest};
+use crate::steps::say;
+
+/// How long a step may take to be seen.
+const PATIENCE: Duration = Duration::from_secs(90);
+/// The namespace of the scene.
+const NAMESPACE: &str = "operators";
+
+/// The scene on its stage.
+pub(super) struct Scene<'a> {
+    access: &'a Access,
+    stage: Box<dyn Stage>,
+    project: Project,
+    /// Whether somebody runs pods; else the scene stands in for the node.
+    real_pods: bool,
+    /// Whether the namespace is ours to take away.
+    made_namespace: bool,
+}
+
+impl<'a> Scene<'a> {
+    /// Nothing has happened yet.
+    pub(super) fn new(access: &'a Access, stage: Box<dyn Stage>, project: Project, real_pods: bool) -> Self {
+        Self { access, stage, project, real_pods, made_namespace: false }
+    }
+
+    /// All of it.
+    ///
+    /// # Errors
+    /// The step that was not seen.
+    pub(super) fn play(&mut self) -> Result<()> {
+        self.begin()?;
+        self.install()?;
+        self.drift()?;
+        self.upgrade()?;
+        self.refusal()?;
+        self.rollback_by_hand()?;
+        self.edited_chart()?;
+        self.swapped_plugin()?;
+        self.deletion_while_away()
+    }
+
+    fn begin(&mut self) -> Result<()> {
+        self.access.kubectl(&["create", "namespace", NAMESPACE]).with_context(|| {
+            format!(
+                "the scene needs the namespace {NAMESPACE} for itself; take it away, or use another cluster"
+            )
+        })?;
+        self.made_namespace = true;
+        let crds = self.project.crds.display().to_string();
+        self.access.kubectl(&["apply", "--filename", &crds])?;
+        self.stage.start()
+    }
+
+    fn install(&self) -> Result<()> {
+        self.apply_sample()?;
+        self.seen("the release is installed", || self.latest() == Some((1, "deployed".to_owned())))?;
+        if self.real_pods {
+            let wait = ["wait", "--for=condition=Available", "deployments", "--all", "--timeout=90s"];
+            self.kubectl(&wait).context("the release's pods")?;
+            say("its pods run");
+        }
+        println!("{}", self.kubectl(&["get", "deployments,services,persistentvolumeclaims"])?);
+        println!("{}", self.helm(&["list"])?);
+        Ok(())
+    }
+
+    fn drift(&self) -> Result<()> {
+        let Some((name, replicas)) =
+            manifest::scaled_deployment(&self.helm(&["get", "manifest", &self.project.name])?)
+        else {
+            say("no drift is played: the release has no Deployment with replicas");
+            return Ok(());
+        };
+        let deployment = format!("deployment/{name}");
+        self.patch(&deployment, &format!(r#"{{"spec":{{"replicas":{}}}}}"#, replicas + 2))?;
+        self.seen(&format!("{name}: replicas patched to {} are {replicas} again", replicas + 2), || {
+            self.value(&deployment, "{.spec.replicas}") == replicas.to_string()
+        })?;
+        let before = self.value(&deployment, "{.metadata.uid}");
+        self.kubectl(&["delete", &deployment, "--wait=false"])?;
+        self.seen(&format!("{name}: deleted, it is back"), || {
+            let uid = self.value(&deployment, "{.metadata.uid}");
+            !uid.is_empty() && uid != before
+        })
+    }
+
+    fn upgrade(&self) -> Result<()> {
+        if !self.project.scales {
+            say("no upgrade is played: the chart knows no replicaCount");
+            return Ok(());
+        }
+        self.patch(&self.custom_resource(), r#"{"spec":{"replicaCount":2}}"#)?;
+        self.seen_with_hooks("replicaCount 2: the pre-upgrade hooks ran, revision 2 is deployed", || {
+            self.latest() == Some((2, "deployed".to_owned()))
+        })?;
+        self.show_history()
+    }
+
+    /// A change that cannot be: the release stays as it is, and the resource says why.
+    fn refusal(&self) -> Result<()> {
+        if !self.project.serves {
+            return Ok(());
+        }
+        let (resource, before) = (self.custom_resource(), self.latest());
+        let port = self.value(&resource, "{.spec.service.port}");
+        self.patch(&resource, r#"{"spec":{"service":{"port":0}}}"#)?;
+        let failure = r#"{.status.conditions[?(@.reason=="UpgradeError")].message}"#;
+        self.seen("service.port 0 is refused, and the resource says so", || {
+            !self.value(&resource, failure).is_empty()
+        })?;
+        println!("  {}", self.value(&resource, failure));
+        let port = if port.is_empty() { "null" } else { &port };
+        self.patch(&resource, &format!(r#"{{"spec":{{"service":{{"port":{port}}}}}}}"#))?;
+        self.seen("mended, it is well again, and the release was not touched", || {
+            self.value(&resource, failure).is_empty() && self.latest() == before
+        })
+    }
+
+    fn rollback_by_hand(&self) -> Result<()> {
+        let Some((revision, _)) = self.latest().filter(|(revision, _)| *revision > 1) else { return Ok(()) };
+        self.helm(&["rollback", &self.project.name, "1", "--no-hooks"])?;
+        let resource = self.custom_resource();
+        self.seen("helm rollback by hand is understood: its revision is the one that is kept", || {
+            self.value(&resource, "{.status.release.revision}") == (revision + 1).to_string()
+        })?;
+        self.show_history()
+    }
+
+    /// Saving a template re-renders its release.
+    fn edited_chart(&self) -> Result<()> {
+        let template = &self.project.template;
+        let text = fs::read_to_string(template)?;
+        let note = "\n---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .Release.Name }}-note\ndata:\n  revision: {{ .Release.Revision | quote }}\n";
+        fs::write(template, text + note)?;
+        let name = template.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let note = format!("configmap/{}-note", self.project.name);
+        self.seen_with_hooks(&format!("{name} saved with a ConfigMap more: rolled out"), || {
+            !self.value(&note, "{.data.revision}").is_empty()
+        })?;
+        self.seen("and deployed", || self.latest().is_some_and(|(_, status)| status == "deployed"))
+    }
+
+    /// A plugin's file is replaced while the host runs; then by something that is no plugin.
+    fn swapped_plugin(&self) -> Result<()> {
+        let file = self.stage.plugins().join("helm.wasm");
+        let before = fs::read(&file)?;
+        let after = manifest::with_version(&before, b"version: 0.1.0", b"version: 0.1.9")
+            .context("helm.wasm does not say its version")?;
+        replace(&file, &after)?;
+        self.seen("helm.wasm replaced by another build: swapped, no call was lost", || {
+            self.stage.log().contains("plugin swapped")
+        })?;
+        replace(&file, b"not wasm at all")?;
+        self.seen("helm.wasm replaced by nonsense: refused, the one before goes on", || {
+            self.stage.log().contains("plugin refused")
+        })?;
+        replace(&file, &after)
+    }
+
+    /// The operator is gone first and the resource after it: nothing is stuck once it is back.
+    fn deletion_while_away(&mut self) -> Result<()> {
+        self.stage.stop()?;
+        let resource = self.custom_resource();
+        self.kubectl(&["delete", &resource, "--wait=false"])?;
+        say("the host is stopped and the resource deleted: it waits for its finalizer");
+        self.stage.start()?;
+        let kinds = format!("deployments,services,{}", self.project.resource);
+        self.seen_with_hooks("the host is back: resource and release are gone", || {
+            let left = self.kubectl(&["get", &kinds, "--output=name"]);
+            left.is_ok_and(|names| names.trim().is_empty()) && self.latest().is_none()
+        })
+    }
+
+    /// Installs it once more and waits for Ctrl-C.
+    ///
+    /// # Errors
+    /// When it cannot be installed again.
+    pub(super) fn leave_to_user(&self) -> Result<()> {
+        self.apply_sample()?;
+        self.seen("the release is installed once more", || self.latest().is_some())?;
+        say("the scene is yours now; try it in another terminal, Ctrl-C ends it:");
+        let (resource, name) = (&self.project.resource, &self.project.name);
+        println!("  export KUBECONFIG={}", self.access.kubeconfig().display());
+        println!("  kubectl --namespace {NAMESPACE} get all,{resource}");
+        println!("  kubectl --namespace {NAMESPACE} edit {resource} {name}");
+        println!("  helm --namespace {NAMESPACE} history {name}");
+        println!("  $EDITOR {}", self.project.template.display());
+        println!("  {}", self.stage.how_to_see_the_log());
+        interrupt::wait();
+        Ok(())
+    }
+
+    /// Stops the host; on a cluster that stays, takes away what the scene made.
+    ///
+    /// # Errors
+    /// What could not be taken away.
+    pub(super) fn tidy(&mut self, cluster_stays: bool) -> Result<()> {
+        if cluster_stays && self.made_namespace {
+            say(&format!("taking away the namespace {NAMESPACE} and what is in it"));
+            // While the host is there to let go of it.
+            self.access.kubectl(&[
+                "delete",
+                &self.project.resource,
+                "--namespace",
+                NAMESPACE,
+                "--all",
+                "--timeout=60s",
+            ])?;
+            self.access.kubectl(&["delete", "namespace", NAMESPACE, "--timeout=60s"])?;
+        }
+        self.stage.stop()
+    }
+
+    /// The end of the host's log.
+    pub(super) fn log_tail(&self) -> String {
+        tail(&self.stage.log(), 40)
+    }
+
+    fn apply_sample(&self) -> Result<()> {
+        self.kubectl(&["apply", "--filename", &self.project.sample.display().to_string()]).map(drop)
+    }
+
+    /// As [`Self::seen`]. A control plane runs no pods: there the scene lets the hooks' pods succeed.
+    fn seen_with_hooks(&self, what: &str, done: impl Fn() -> bool) -> Result<()> {
+        self.seen(what, || {
+            if !self.real_pods {
+                self.let_jobs_succeed();
+            }
+            done()
+        })
+    }
+
+    fn let_jobs_succeed(&self) {
+        let pods = self.kubectl(&["get", "pods", "--selector=job-name", "--output=name"]).unwrap_or_default();
+        for pod in pods.lines() {
+            let status = r#"{"status":{"phase":"Succeeded"}}"#;
+            let _ = self.kubectl(&["patch", pod, "--subresource=status", "--type=merge", "--patch", status]);
+        }
+    }
+
+    fn seen(&self, what: &str, mut holds: impl FnMut() -> bool) -> Result<()> {
+        let started = Instant::now();
+        while !holds() {
+            if interrupt::happened() {
+                bail!("interrupted");
+            }
+            if started.elapsed() > PATIENCE {
+                bail!("{what} (waited {} s)", PATIENCE.as_secs());
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        say(&format!("seen after {:>5} ms: {what}", started.elapsed().as_millis()));
+        Ok(())
+    }
+
+    /// The release's last revision and its status.
+    fn latest(&self) -> Option<(u64, String)> {
+        let text = self.helm(&["history", &self.project.name, "--output=json"]).ok()?;
+        let revisions: Value = serde_json::from_str(&text).ok()?;
+        let last = revisions.as_array()?.last()?;
+        Some((last.get("revision")?.as_u64()?, last.get("status")?.as_str()?.to_owned()))
+    }
+
+    fn show_history(&self) -> Result<()> {
+        println!("{}", self.helm(&["history", &self.project.name])?);
+        Ok(())
+    }
+
+    fn custom_resource(&self) -> String {
+        format!("{}/{}", self.project.resource, self.project.name)
+    }
+
+    fn patch(&self, object: &str, patch: &str) -> Result<()> {
+        self.kubectl(&["patch", object, "--type=merge", "--patch", patch]).map(drop)
+    }
+
+    /// Empty when there is no such object or field.
+    fn value(&self, object: &str, path: &str) -> String {
+        self.kubectl(&["get", object, &format!("--output=jsonpath={path}")]).unwrap_or_default()
+    }
+
+    fn kubectl(&self, arguments: &[&str]) -> Result<String> {
+        self.access.kubectl(&[arguments, &["--namespace", NAMESPACE]].concat())
+    }
+
+    fn helm(&self, arguments: &[&str]) -> Result<String> {
+        self.access.helm(&[arguments, &["--namespace", NAMESPACE]].concat())
+    }
+}
+
+/// As a careful deployment does it: written beside and renamed, so that nobody reads half a file.
+fn replace(file: &std::path::Path, bytes: &[u8]) -> Result<()> {
+    let beside = file.with_extension("new");
+    fs::write(&beside, bytes)?;
+    Ok(fs::rename(beside, file)?)
+}

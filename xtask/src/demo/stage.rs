@@ -1,0 +1,227 @@
+//! Where the host of a scene runs: as a process here, or in a pod from the image, installed by the chart.
+
+use std::fs::{self, File};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::access::Access;
+use crate::build;
+use crate::steps::{run, say};
+
+/// The host of a scene, on copies of the project and the plugins that the scene may edit.
+pub(super) trait Stage {
+    /// Starts it.
+    fn start(&mut self) -> Result<()>;
+    /// Stops it in order, as a node does that is drained.
+    fn stop(&mut self) -> Result<()>;
+    /// What it logged since its start.
+    fn log(&self) -> String;
+    /// The project's copy.
+    fn project(&self) -> &Path;
+    /// The plugins' directory.
+    fn plugins(&self) -> &Path;
+    /// A line for those who want to see the log.
+    fn how_to_see_the_log(&self) -> String;
+}
+
+/// What both have in common.
+#[derive(Debug)]
+struct Copies {
+    project: PathBuf,
+    plugins: PathBuf,
+}
+
+impl Copies {
+    fn make(source: &Path, plugins: &[PathBuf], work: &Path) -> Result<Self> {
+        let copies = Self { project: work.join("project"), plugins: work.join("plugins") };
+        run(Command::new("cp").arg("-r").arg(source).arg(&copies.project))?;
+        fs::create_dir_all(&copies.plugins)?;
+        for plugin in plugins {
+            let name = plugin.file_name().context("a plugin without a name")?;
+            fs::copy(plugin, copies.plugins.join(name))?;
+        }
+        // The pod's user reads them, we write them.
+        run(Command::new("chmod").args(["-R", "u+w,a+rX"]).arg(work))?;
+        Ok(copies)
+    }
+}
+
+/// The host as a process of this machine.
+#[derive(Debug)]
+pub(super) struct Process {
+    program: PathBuf,
+    kubeconfig: PathBuf,
+    copies: Copies,
+    log: PathBuf,
+    child: Option<Child>,
+}
+
+impl Process {
+    /// Everything but the start.
+    pub(super) fn prepare(access: &Access, source: &Path, plugins: &[PathBuf], work: &Path) -> Result<Self> {
+        Ok(Self {
+            program: build::host()?,
+            kubeconfig: access.kubeconfig().to_owned(),
+            copies: Copies::make(source, plugins, work)?,
+            log: work.join("host.log"),
+            child: None,
+        })
+    }
+}
+
+/// How long the host may take to end.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+impl Stage for Process {
+    fn start(&mut self) -> Result<()> {
+        let log = File::create(&self.log)?;
+        let cache = pilothouse_testbed::paths::cache().join("compiled");
+        let child = Command::new(&self.program)
+            .current_dir(&self.copies.project)
+            .arg("run")
+            .arg(format!("--kubeconfig={}", self.kubeconfig.display()))
+            .arg(format!("--plugin-dir={}", self.copies.plugins.display()))
+            .arg(format!("--cache-dir={}", cache.display()))
+            .args(["--metrics-bind-address=0", "--health-probe-bind-address=0"])
+            .stdout(log.try_clone()?)
+            .stderr(log)
+            .stdin(Stdio::null())
+            // Ctrl-C is for us; the host is stopped in its turn.
+            .process_group(0)
+            .spawn()
+            .with_context(|| self.program.display().to_string())?;
+        self.child = Some(child);
+        Ok(())
+    }
+
+    fn stop(&mut self) -> Result<()> {
+        let Some(mut child) = self.child.take() else { return Ok(()) };
+        let _ = kill_process(Pid::from_child(&child), Signal::TERM);
+        let started = Instant::now();
+        while child.try_wait()?.is_none() {
+            if started.elapsed() > PATIENCE {
+                child.kill()?;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(())
+    }
+
+    fn log(&self) -> String {
+        fs::read_to_string(&self.log).unwrap_or_default()
+    }
+
+    fn project(&self) -> &Path {
+        &self.copies.project
+    }
+
+    fn plugins(&self) -> &Path {
+        &self.copies.plugins
+    }
+
+    fn how_to_see_the_log(&self) -> String {
+        format!("tail -f {}", self.log.display())
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.stop();
+    }
+}
+
+/// The host in a pod; project and plugins are directories of the node.
+#[derive(Debug)]
+pub(super) struct Pod {
+    access: Access,
+    copies: Copies,
+    values: PathBuf,
+    installed: bool,
+}
+
+/// Where the chart is installed.
+const NAMESPACE: &str = "pilothouse-system";
+const SELECTOR: &str = "app.kubernetes.io/name=pilothouse";
+
+impl Pod {
+    /// Everything but the start. The host's image is on the node already.
+    pub(super) fn prepare(access: &Access, source: &Path, plugins: &[PathBuf], work: &Path) -> Result<Self> {
+        let copies = Copies::make(source, plugins, work)?;
+        let directory = |path: &Path| serde_json::json!({"hostPath": {"path": path.display().to_string(), "type": "Directory"}});
+        let values = serde_json::json!({
+            "image": {"pullPolicy": "Never"},
+            "project": {"volume": directory(&copies.project)},
+            "plugins": {
+                "imageDirectory": "",
+                "volumes": [{"name": "scene", "source": directory(&copies.plugins)}],
+            },
+            "grantRequested": true,
+            // The scene takes any project; what a project really needs is `rbac.rules`.
+            "rbac": {"clusterAdmin": true},
+            "log": {"format": "text"},
+        });
+        let file = work.join("values.json");
+        fs::write(&file, values.to_string())?;
+        Ok(Self { access: access.clone(), copies, values: file, installed: false })
+    }
+}
+
+impl Stage for Pod {
+    fn start(&mut self) -> Result<()> {
+        let chart = build::root().join("charts/pilothouse").display().to_string();
+        let values = self.values.display().to_string();
+        self.access.helm(&[
+            "upgrade",
+            "--install",
+            "pilothouse",
+            &chart,
+            "--namespace",
+            NAMESPACE,
+            "--create-namespace",
+            "--values",
+            &values,
+            "--wait",
+            "--timeout=120s",
+        ])?;
+        self.installed = true;
+        say("the host runs in a pod:");
+        println!("{}", self.access.kubectl(&["get", "pods", "--namespace", NAMESPACE])?);
+        Ok(())
+    }
+
+    fn stop(&mut self) -> Result<()> {
+        if !std::mem::take(&mut self.installed) {
+            return Ok(());
+        }
+        let uninstall = ["uninstall", "pilothouse", "--namespace", NAMESPACE, "--wait", "--timeout=60s"];
+        self.access.helm(&uninstall).map(drop)
+    }
+
+    fn log(&self) -> String {
+        let arguments = ["logs", "--namespace", NAMESPACE, "--selector", SELECTOR, "--tail=-1"];
+        self.access.kubectl(&arguments).unwrap_or_default()
+    }
+
+    fn project(&self) -> &Path {
+        &self.copies.project
+    }
+
+    fn plugins(&self) -> &Path {
+        &self.copies.plugins
+    }
+
+    fn how_to_see_the_log(&self) -> String {
+        format!("kubectl logs --namespace {NAMESPACE} --selector {SELECTOR} --follow")
+    }
+}
+
+/// The last lines of a log.
+pub(super) fn tail(text: &str, lines: usize) -> String {
+    let all: Vec<&str> = text.lines().collect();
+    all.get(all.len().saturating_sub(lines)..).unwrap_or_default().join("\n")
+}
