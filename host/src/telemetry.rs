@@ -1,5 +1,6 @@
 //! What the host says about itself: log lines, metrics.
 
+use std::io::IsTerminal as _;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use prometheus_client::encoding::EncodeLabelSet;
@@ -28,6 +29,8 @@ pub fn start_logging(format: LogFormat, filter: &str) {
     let base = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
+        // Colours are for people at a terminal, not for files.
+        .with_ansi(std::io::stderr().is_terminal())
         .with_span_events(FmtSpan::NONE);
     // A second start (tests) keeps the first.
     let _ = match format {

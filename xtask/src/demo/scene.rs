@@ -155,10 +155,10 @@ impl<'a> Scene<'a> {
     fn swapped_plugin(&self) -> Result<()> {
         let file = self.stage.plugins().join("helm.wasm");
         let before = fs::read(&file)?;
-        let after = manifest::with_version(&before, b"version: 0.1.0", b"version: 0.1.9")
+        let after = manifest::with_version(&before, br#""version":"0.1.0""#, br#""version":"0.1.9""#)
             .context("helm.wasm does not say its version")?;
         replace(&file, &after)?;
-        self.seen("helm.wasm replaced by another build: swapped, no call was lost", || {
+        self.seen("helm.wasm replaced by another build: swapped while the host runs", || {
             self.stage.log().contains("plugin swapped")
         })?;
         replace(&file, b"not wasm at all")?;
