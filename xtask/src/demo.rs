@@ -55,7 +55,8 @@ pub(crate) fn demo(args: &DemoArgs) -> Result<()> {
     let source =
         args.project.clone().unwrap_or_else(|| build::root().join("charts/samples/player-stats-operator"));
     Project::read(&source)?;
-    let plugins = build::plugins()?;
+    let mut plugins = build::plugins()?;
+    plugins.retain(|plugin| plugin.ends_with("helm.wasm"));
     match &args.kubeconfig {
         Some(file) => {
             let work = tempfile::tempdir()?;

@@ -171,35 +171,44 @@ impl Pod {
     }
 }
 
-impl Stage for Pod {
-    fn start(&mut self) -> Result<()> {
+impl Pod {
+    fn install(&self) -> Result<()> {
         let chart = build::root().join("charts/pilothouse").display().to_string();
         let values = self.values.display().to_string();
-        self.access.helm(&[
-            "upgrade",
-            "--install",
-            "pilothouse",
-            &chart,
-            "--namespace",
-            NAMESPACE,
-            "--create-namespace",
-            "--values",
-            &values,
-            "--wait",
-            "--timeout=120s",
-        ])?;
-        self.installed = true;
+        let install = ["install", "pilothouse", &chart, "--values", &values];
+        let place = ["--namespace", NAMESPACE, "--create-namespace", "--wait", "--timeout=120s"];
+        self.access.helm(&[install.as_slice(), &place].concat()).map(drop)
+    }
+
+    fn scale(&self, replicas: u32) -> Result<()> {
+        let replicas = format!("--replicas={replicas}");
+        let place = ["deployment/pilothouse", "--namespace", NAMESPACE];
+        self.access.kubectl(&[["scale", &replicas].as_slice(), &place].concat())?;
+        // Waits for both: that those wanted are ready and that those not wanted are gone.
+        self.access.kubectl(&[["rollout", "status", "--timeout=60s"].as_slice(), &place].concat())?;
+        let stopped = ["wait", "pods", "--for=delete", "--selector", SELECTOR, "--namespace", NAMESPACE];
+        if replicas.ends_with("=0") {
+            self.access.kubectl(&[stopped.as_slice(), &["--timeout=60s"]].concat())?;
+        }
+        Ok(())
+    }
+}
+
+impl Stage for Pod {
+    fn start(&mut self) -> Result<()> {
+        if self.installed {
+            self.scale(1)?;
+        } else {
+            self.install()?;
+            self.installed = true;
+        }
         say("the host runs in a pod:");
         println!("{}", self.access.kubectl(&["get", "pods", "--namespace", NAMESPACE])?);
         Ok(())
     }
 
     fn stop(&mut self) -> Result<()> {
-        if !std::mem::take(&mut self.installed) {
-            return Ok(());
-        }
-        let uninstall = ["uninstall", "pilothouse", "--namespace", NAMESPACE, "--wait", "--timeout=60s"];
-        self.access.helm(&uninstall).map(drop)
+        if self.installed { self.scale(0) } else { Ok(()) }
     }
 
     fn log(&self) -> String {
