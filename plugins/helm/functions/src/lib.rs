@@ -4,6 +4,7 @@
 //! need the rendering itself — `include`, `tpl`, `required`, `lookup` — belong to the chart's engine.
 
 mod conversion;
+mod crypto;
 mod dates;
 mod defaults;
 mod dicts;
@@ -39,6 +40,7 @@ pub fn functions() -> Functions {
 pub fn functions_on(platform: Rc<dyn Platform>) -> Functions {
     let mut all = register::Register::default();
     conversion::register(&mut all);
+    crypto::register(&mut all, &platform);
     dates::register(&mut all, &platform);
     defaults::register(&mut all);
     dicts::register(&mut all);

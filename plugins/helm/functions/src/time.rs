@@ -71,9 +71,8 @@ impl Time {
     /// `Time.Sub` in nanoseconds: the largest or smallest where it is more.
     pub(crate) fn minus(&self, other: &Self) -> i64 {
         // Go counts from year 1; what is beyond 64 bits from there is before it.
-        let of = |time: &Self| {
-            i128::from(time.seconds.wrapping_sub(ZERO)) * SECOND + i128::from(time.nanoseconds)
-        };
+        let of =
+            |time: &Self| i128::from(time.seconds.wrapping_sub(ZERO)) * SECOND + i128::from(time.nanoseconds);
         let difference = of(self) - of(other);
         i64::try_from(difference).unwrap_or(if difference < 0 { i64::MIN } else { i64::MAX })
     }

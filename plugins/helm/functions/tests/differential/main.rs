@@ -2,6 +2,8 @@
 //! ones. Skipped aloud where there is no `go` or its modules cannot be had.
 
 #[cfg(test)]
+mod certificates;
+#[cfg(test)]
 mod data;
 #[cfg(test)]
 mod generate;
