@@ -1,8 +1,9 @@
 //! From one type to another, as spf13/cast does it for sprig: what cannot be read is zero.
 
+use helm_template::strconv::{self, NumberFault};
 use helm_template::{Signature, Type, Value};
 
-use crate::register::{Register, arg, text};
+use crate::register::{Register, arg, fail, text};
 
 pub(crate) fn register(all: &mut Register) {
     all.add("int", Signature::new(&[Type::Any], Type::INT), |args| Ok(Value::int(to_int64(arg(args, 0)))));
@@ -13,48 +14,65 @@ pub(crate) fn register(all: &mut Register) {
         Ok(Value::from(to_float64(arg(args, 0))))
     });
     all.add("atoi", Signature::new(&[Type::String], Type::INT), |args| {
-        let source = String::from_utf8_lossy(text(args, 0)).into_owned();
-        Ok(Value::int(source.parse().unwrap_or(0)))
+        Ok(Value::int(atoi(&String::from_utf8_lossy(text(args, 0)))))
     });
     all.add("toDecimal", Signature::new(&[Type::Any], Type::INT64), |args| {
-        let shown = crate::strval::strval(arg(args, 0))?;
-        Ok(Value::from(i64::from_str_radix(&shown.to_str_lossy(), 8).unwrap_or(0)))
+        let shown = helm_template::fmt::sprint(args).map_err(|error| fail(error.to_string()))?;
+        Ok(Value::from(strconv::parse_int(&shown.to_str_lossy(), 8, 64).unwrap_or(0)))
     });
+}
+
+/// `strconv.Atoi` without its error: what is too large is the largest.
+pub(crate) fn atoi(source: &str) -> i64 {
+    match strconv::parse_int(source, 10, 64) {
+        Ok(number) => number,
+        Err(error) if error.fault == NumberFault::Range => {
+            if source.starts_with('-') {
+                i64::MIN
+            } else {
+                i64::MAX
+            }
+        }
+        Err(_) => 0,
+    }
 }
 
 /// `cast.ToInt64`.
 pub(crate) fn to_int64(value: &Value) -> i64 {
     match value {
         Value::Int(number, _) => *number,
-        Value::Uint(number, _) => i64::try_from(*number).unwrap_or(i64::MAX),
-        #[expect(clippy::cast_possible_truncation, reason = "Go's conversion truncates towards zero as well")]
-        Value::Float(number, _) => *number as i64,
+        #[expect(clippy::cast_possible_wrap, reason = "Go's conversion wraps as well")]
+        Value::Uint(number, _) => *number as i64,
+        Value::Float(number, _) => truncated(*number),
         Value::Bool(yes) => i64::from(*yes),
-        Value::String(source) => parse_int(&source.to_str_lossy()),
+        Value::String(source) => {
+            strconv::parse_int(trim_zero_decimal(&source.to_str_lossy()), 0, 64).unwrap_or(0)
+        }
+        Value::Object(object) if is_calendar(object.ty()) => {
+            object.underlying().and_then(|number| number.as_i64()).unwrap_or(0)
+        }
         _ => 0,
     }
 }
 
-/// `strconv.ParseInt(trimZeroDecimal(s), 0, 0)`: a prefix chooses the base, `.0…` at the end does not matter.
-fn parse_int(source: &str) -> i64 {
-    let source = match source.rsplit_once('.') {
-        Some((whole, zeros)) if !zeros.is_empty() && zeros.chars().all(|c| c == '0') => whole,
+/// `int64(float)`, as processors of the amd64 family do it: what does not fit is the smallest number.
+pub(crate) fn truncated(number: f64) -> i64 {
+    const LIMIT: f64 = 9_223_372_036_854_775_808.0;
+    #[expect(clippy::cast_possible_truncation, reason = "that is what is wanted")]
+    if (-LIMIT..LIMIT).contains(&number) { number as i64 } else { i64::MIN }
+}
+
+/// Of defined types only these count as numbers.
+fn is_calendar(ty: Type) -> bool {
+    matches!(ty, Type::Named(named) if matches!(named.name, "time.Month" | "time.Weekday"))
+}
+
+/// Without a point and zeros at the end.
+fn trim_zero_decimal(source: &str) -> &str {
+    match source.rsplit_once('.') {
+        Some((whole, zeros)) if !zeros.is_empty() && zeros.bytes().all(|byte| byte == b'0') => whole,
         _ => source,
-    };
-    let (negative, digits) = match source.strip_prefix('-') {
-        Some(rest) => (true, rest),
-        None => (false, source.strip_prefix('+').unwrap_or(source)),
-    };
-    let lower = digits.to_ascii_lowercase();
-    let (radix, digits) = [("0x", 16), ("0b", 2), ("0o", 8)]
-        .iter()
-        .find_map(|(prefix, radix)| lower.strip_prefix(prefix).map(|rest| (*radix, rest.to_owned())))
-        .unwrap_or_else(|| match lower.strip_prefix('0') {
-            Some(rest) if !rest.is_empty() => (8, rest.to_owned()),
-            _ => (10, lower.clone()),
-        });
-    let number = i64::from_str_radix(&digits.replace('_', ""), radix).unwrap_or(0);
-    if negative { -number } else { number }
+    }
 }
 
 /// `cast.ToFloat64`.
@@ -64,8 +82,8 @@ pub(crate) fn to_float64(value: &Value) -> f64 {
         Value::Int(number, _) => *number as f64,
         Value::Uint(number, _) => *number as f64,
         Value::Float(number, _) => *number,
-        Value::Bool(yes) => f64::from(u8::from(*yes)),
-        Value::String(source) => source.to_str_lossy().parse().unwrap_or(0.0),
+        Value::String(source) => strconv::parse_float(&source.to_str_lossy()).unwrap_or(0.0),
+        Value::Bool(_) | Value::Object(_) => to_int64(value) as f64,
         _ => 0.0,
     }
 }

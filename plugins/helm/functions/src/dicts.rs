@@ -2,9 +2,10 @@
 
 use helm_template::{CallError, List, Map, Signature, Str, Type, Value};
 
-use crate::defaults::is_empty;
 use crate::register::{Register, Result, arg, fail, text};
 use crate::strval::strval;
+
+mod merge;
 
 pub(crate) fn register(all: &mut Register) {
     all.add("dict", Signature::variadic(&[], &Type::Any, Type::MAP), |args| {
@@ -38,9 +39,14 @@ pub(crate) fn register(all: &mut Register) {
     });
     selecting(all);
     listing(all);
-    merging(all);
+    merge::register(all);
     all.add("dig", Signature::variadic(&[], &Type::Any, Type::Any).fallible(), dig);
-    let copy = |args: &[Value]| arg(args, 0).deep_copy().map_err(|error| fail(error.to_string()));
+    let copy = |args: &[Value]| match arg(args, 0) {
+        Value::Nil => Err(fail("reflect: call of reflect.Value.Type on zero Value")),
+        // copystructure leaves unexported fields behind, which are all a version has.
+        value if crate::semver::is_object(value) => Ok(crate::semver::zero()),
+        value => value.deep_copy().map_err(|error| fail(error.to_string())),
+    };
     all.add("deepCopy", Signature::new(&[Type::Any], Type::Any), copy);
     all.add("mustDeepCopy", Signature::new(&[Type::Any], Type::Any).fallible(), copy);
     let equal = Signature::new(&[Type::Any, Type::Any], Type::Bool);
@@ -88,53 +94,6 @@ fn listing(all: &mut Register) {
     });
 }
 
-fn merging(all: &mut Register) {
-    let merge = Signature::variadic(&[Type::MAP], &Type::MAP, Type::Any);
-    let with = |overwrite: bool| {
-        move |args: &[Value]| -> Result {
-            if let Some(target) = map(args, 0) {
-                for source in args.iter().skip(1).filter_map(Value::as_map) {
-                    merge_into(target, source, overwrite, 0)?;
-                }
-            }
-            Ok(arg(args, 0).clone())
-        }
-    };
-    all.add("merge", merge, with(false));
-    all.add("mustMerge", merge.fallible(), with(false));
-    all.add("mergeOverwrite", merge, with(true));
-    all.add("mustMergeOverwrite", merge.fallible(), with(true));
-}
-
-/// mergo's `deepMerge` of maps: nested maps are merged; otherwise an empty value of the target (any, when overwriting)
-/// gives way to a value of the source that is not empty.
-fn merge_into(
-    target: &Map,
-    source: &Map,
-    overwrite: bool,
-    depth: usize,
-) -> std::result::Result<(), CallError> {
-    if depth > 1_000 || target.same(source) {
-        return Ok(());
-    }
-    for (key, value) in source.snapshot() {
-        match (target.get(&key), &value) {
-            (Some(Value::Map(inner)), Value::Map(outer)) if !inner.is_nil() => {
-                merge_into(&inner, outer, overwrite, depth + 1)?;
-            }
-            (None, _) => {
-                target.insert(key, value);
-            }
-            (Some(existing), value) => {
-                if (overwrite && !is_empty(value)) || (is_empty(&existing) && !is_empty(value)) {
-                    target.insert(key, value.clone());
-                }
-            }
-        }
-    }
-    Ok(())
-}
-
 /// `dig "a" "b" default dict`.
 fn dig(args: &[Value]) -> Result {
     let [path @ .., default, dict] = args else {
@@ -143,24 +102,24 @@ fn dig(args: &[Value]) -> Result {
     if path.is_empty() {
         return Err(fail("dig needs at least three arguments"));
     }
-    let mut at = dict.clone();
-    for key in path {
-        let Some(key) = key.as_string() else {
-            return Err(fail(format!(
-                "interface conversion: interface {{}} is {}, not string",
-                key.type_name()
-            )));
-        };
-        let Some(map) = at.as_map() else {
-            return Err(fail(format!(
-                "interface conversion: interface {{}} is {}, not map[string]interface {{}}",
-                at.type_name()
-            )));
-        };
-        match map.get(key) {
-            Some(next) => at = next,
+    let wrong = |value: &Value, wanted: &str| {
+        let given = if value.is_nil() { "nil".to_owned() } else { value.type_name() };
+        fail(format!("interface conversion: interface {{}} is {given}, not {wanted}"))
+    };
+    let table = |value: &Value| match value {
+        Value::Map(map) if map.ty() == Type::MAP => Ok(map.clone()),
+        other => Err(wrong(other, "map[string]interface {}")),
+    };
+    let mut at = table(dict)?;
+    let keys: std::result::Result<Vec<&Str>, CallError> =
+        path.iter().map(|key| key.as_string().ok_or_else(|| wrong(key, "string"))).collect();
+    let mut keys = keys?.into_iter().peekable();
+    while let Some(key) = keys.next() {
+        match at.get_str(key) {
             None => return Ok(default.clone()),
+            Some(found) if keys.peek().is_none() => return Ok(found),
+            Some(found) => at = table(&found)?,
         }
     }
-    Ok(at)
+    Ok(default.clone())
 }

@@ -4,32 +4,52 @@
 //! need the rendering itself — `include`, `tpl`, `required`, `lookup` — belong to the chart's engine.
 
 mod conversion;
+mod crypto;
+mod dates;
 mod defaults;
 mod dicts;
+mod durations;
 mod encoding;
 mod lists;
 mod math;
 mod paths;
+mod platform;
+mod random;
 mod regex;
 mod register;
+mod runes;
 pub mod semver;
 mod strings;
 mod strval;
+mod time;
 mod types;
 mod yaml;
 
+use std::rc::Rc;
+
 use helm_template::Functions;
 
-/// Every function, by the name templates call it.
+pub use self::platform::{Platform, SystemPlatform};
+
+/// Every function, by the name templates call it, with the platform's clock and random numbers.
 pub fn functions() -> Functions {
+    functions_on(Rc::new(SystemPlatform::default()))
+}
+
+/// Every function, with a clock and random numbers of the caller's.
+pub fn functions_on(platform: Rc<dyn Platform>) -> Functions {
     let mut all = register::Register::default();
     conversion::register(&mut all);
+    crypto::register(&mut all, &platform);
+    dates::register(&mut all, &platform);
     defaults::register(&mut all);
     dicts::register(&mut all);
+    durations::register(&mut all);
     encoding::register(&mut all);
     lists::register(&mut all);
-    math::register(&mut all);
+    math::register(&mut all, &platform);
     paths::register(&mut all);
+    random::register(&mut all, &platform);
     regex::register(&mut all);
     semver::register(&mut all);
     strings::register(&mut all);

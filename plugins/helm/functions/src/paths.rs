@@ -7,7 +7,7 @@ use crate::register::{Register, TEXT, text};
 pub(crate) fn register(all: &mut Register) {
     let map = |all: &mut Register, names: [&'static str; 2], change: fn(&str) -> String| {
         for name in names {
-            all.add(name, TEXT, move |args| Ok(Value::from(change(&String::from_utf8_lossy(text(args, 0))))));
+            all.add(name, TEXT, move |args| Ok(through_text(text(args, 0), change)));
         }
     };
     map(all, ["base", "osBase"], base);
@@ -18,6 +18,19 @@ pub(crate) fn register(all: &mut Register) {
         all.add(name, Signature::new(&[Type::String], Type::Bool), |args| {
             Ok(Value::Bool(text(args, 0).starts_with(b"/")))
         });
+    }
+}
+
+/// Paths are bytes, and what matters in them is ASCII: bytes that are no text pass as characters of their numbers.
+fn through_text(path: &[u8], change: fn(&str) -> String) -> Value {
+    match std::str::from_utf8(path) {
+        Ok(text) => Value::from(change(text)),
+        Err(_) => {
+            let widened: String = path.iter().map(|byte| char::from(*byte)).collect();
+            let bytes: Vec<u8> =
+                change(&widened).chars().filter_map(|c| u8::try_from(u32::from(c)).ok()).collect();
+            Value::String(bytes.into())
+        }
     }
 }
 

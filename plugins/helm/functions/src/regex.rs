@@ -1,14 +1,20 @@
 //! Regular expressions: RE2 in Go's syntax on the `regex` crate, which is of the same family.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::ops::Range;
 use std::rc::Rc;
 
-use helm_template::{CallError, List, Signature, Type, Value};
-use regex::bytes::{Captures, Regex};
+use helm_template::{List, Signature, Type, Value};
+use regex::bytes::{Regex, RegexBuilder};
 
-use crate::register::{Register, Result, TEXT, fail, int, text};
+use self::error::{Code, Error};
+use crate::register::{Register, TEXT, fail, int, text};
+use crate::runes::{decode, runes};
 
+mod class;
+mod error;
 mod syntax;
 
 const MATCH: Signature = Signature::new(&[Type::String, Type::String], Type::Bool);
@@ -16,36 +22,39 @@ const FIND: Signature = Signature::new(&[Type::String, Type::String], Type::Stri
 const MANY: Signature = Signature::new(&[Type::String, Type::String, Type::INT], Type::STRINGS);
 const REPLACE: Signature = Signature::new(&[Type::String, Type::String, Type::String], Type::String);
 
+/// What a function does with an expression and its arguments.
+type Body = fn(&Expression, &[Value]) -> Value;
+
 pub(crate) fn register(all: &mut Register) {
-    both(all, "regexMatch", "mustRegexMatch", MATCH, |args| {
-        Ok(Value::Bool(compiled(text(args, 0))?.is_match(text(args, 1))))
+    all.add("regexMatch", MATCH, |args| {
+        Ok(Value::Bool(compiled(text(args, 0)).is_ok_and(|expression| expression.is_match(text(args, 1)))))
     });
-    both(all, "regexFind", "mustRegexFind", FIND, |args| {
-        let found = compiled(text(args, 0))?.find(text(args, 1)).map(|found| found.as_bytes().to_vec());
-        Ok(string(&found.unwrap_or_default()))
+    all.add("mustRegexMatch", MATCH.fallible(), |args| {
+        let expression = compiled(text(args, 0)).map_err(|error| fail(error.to_string()))?;
+        Ok(Value::Bool(expression.is_match(text(args, 1))))
     });
-    both(all, "regexFindAll", "mustRegexFindAll", MANY, |args| {
-        let (expression, limit) = (compiled(text(args, 0))?, limit(int(args, 2)));
-        let found: Vec<Value> =
-            expression.find_iter(text(args, 1)).take(limit).map(|found| string(found.as_bytes())).collect();
-        Ok(Value::List(if found.is_empty() {
-            List::nil(&Type::STRINGS)
-        } else {
-            List::typed(&Type::STRINGS, found)
-        }))
+    both(all, "regexFind", "mustRegexFind", FIND, |expression, args| {
+        let source = Source::new(text(args, 1));
+        string(expression.groups_at(&source, 0).map_or(&[], |(all, _)| source.slice(all)))
     });
-    both(all, "regexReplaceAll", "mustRegexReplaceAll", REPLACE, |args| {
+    both(all, "regexFindAll", "mustRegexFindAll", MANY, |expression, args| {
+        let source = Source::new(text(args, 1));
+        let found = expression.find_all(&source, int(args, 2));
+        if found.is_empty() {
+            return Value::List(List::nil(&Type::STRINGS));
+        }
+        let parts = found.into_iter().map(|range| string(source.slice(range)));
+        Value::List(List::typed(&Type::STRINGS, parts.collect()))
+    });
+    both(all, "regexReplaceAll", "mustRegexReplaceAll", REPLACE, |expression, args| {
         let template = text(args, 2);
-        let expression = compiled(text(args, 0))?;
-        let replaced =
-            expression.replace_all(text(args, 1), |captures: &Captures<'_>| expand(template, captures));
-        Ok(string(&replaced))
+        let expand = |source: &Source<'_>, groups: &Groups, out: &mut Vec<u8>| {
+            expression.expand(template, source, groups, out);
+        };
+        expression.replace_all(text(args, 1), expand)
     });
-    both(all, "regexReplaceAllLiteral", "mustRegexReplaceAllLiteral", REPLACE, |args| {
-        let replaced = compiled(text(args, 0))?
-            .replace_all(text(args, 1), regex::bytes::NoExpand(text(args, 2)))
-            .into_owned();
-        Ok(string(&replaced))
+    both(all, "regexReplaceAllLiteral", "mustRegexReplaceAllLiteral", REPLACE, |expression, args| {
+        expression.replace_all(text(args, 1), |_, _, out| out.extend_from_slice(text(args, 2)))
     });
     both(all, "regexSplit", "mustRegexSplit", MANY, split);
     all.add("regexQuoteMeta", TEXT, |args| {
@@ -60,108 +69,244 @@ pub(crate) fn register(all: &mut Register) {
     });
 }
 
-fn both(
-    all: &mut Register,
-    name: &'static str,
-    must: &'static str,
-    signature: Signature,
-    body: fn(&[Value]) -> Result,
-) {
-    all.add(name, signature, body);
-    all.add(must, signature.fallible(), body);
+/// The plain function panics (`regexp.MustCompile`) where the `must` one returns the error.
+fn both(all: &mut Register, name: &'static str, must: &'static str, signature: Signature, body: Body) {
+    all.add(name, signature, move |args| {
+        let source = text(args, 0);
+        let expression = compiled(source)
+            .map_err(|error| fail(format!("regexp: Compile({}): {error}", backquoted(source))))?;
+        Ok(body(&expression, args))
+    });
+    all.add(must, signature.fallible(), move |args| {
+        let expression = compiled(text(args, 0)).map_err(|error| fail(error.to_string()))?;
+        Ok(body(&expression, args))
+    });
+}
+
+/// In backquotes where that can be read back (`strconv.CanBackquote`), else in quotes.
+fn backquoted(source: &[u8]) -> String {
+    match std::str::from_utf8(source) {
+        Ok(text)
+            if !text.chars().any(|c| matches!(c, '`' | '\u{7F}' | '\u{FEFF}') || (c < ' ' && c != '\t')) =>
+        {
+            format!("`{text}`")
+        }
+        _ => helm_template::fmt::quote(source),
+    }
 }
 
 fn string(bytes: &[u8]) -> Value {
     Value::String(helm_template::Str::from_bytes(bytes))
 }
 
-/// A negative limit is none.
-fn limit(count: i64) -> usize {
-    usize::try_from(count).unwrap_or(usize::MAX)
-}
-
 /// `Regexp.Split`.
-fn split(args: &[Value]) -> Result {
-    let (expression, source) = (compiled(text(args, 0))?, text(args, 1));
-    let limit = limit(int(args, 2));
+fn split(expression: &Expression, args: &[Value]) -> Value {
+    let (source, limit) = (Source::new(text(args, 1)), int(args, 2));
     if limit == 0 {
-        return Ok(Value::List(List::nil(&Type::STRINGS)));
+        return Value::List(List::nil(&Type::STRINGS));
     }
     let mut parts = Vec::new();
+    if source.original.is_empty() && !text(args, 0).is_empty() {
+        return Value::List(List::strings([""]));
+    }
+    let most = usize::try_from(limit).map_or(usize::MAX, |limit| limit - 1);
     let (mut begin, mut end) = (0, 0);
-    for found in expression.find_iter(source) {
-        if parts.len() + 1 >= limit {
+    for found in expression.find_all(&source, limit) {
+        if parts.len() == most {
             break;
         }
-        end = found.start();
-        if found.end() != 0 {
-            parts.push(string(source.get(begin..end).unwrap_or_default()));
+        end = found.start;
+        if found.end != 0 {
+            parts.push(string(source.slice(begin..end)));
         }
-        begin = found.end();
+        begin = found.end;
     }
-    if end != source.len() {
-        parts.push(string(source.get(begin..).unwrap_or_default()));
+    if end != source.text.len() {
+        parts.push(string(source.slice(begin..source.text.len())));
     }
-    Ok(Value::List(List::typed(&Type::STRINGS, parts)))
+    Value::List(List::typed(&Type::STRINGS, parts))
 }
 
-/// `Regexp.Expand`: `$1`, `${1}`, `$name`, `$$`; what names no group is nothing, a `$` before anything else stays.
-fn expand(template: &[u8], captures: &Captures<'_>) -> Vec<u8> {
-    let mut out = Vec::new();
-    let mut rest = template;
-    while let Some(at) = rest.iter().position(|byte| *byte == b'$') {
-        out.extend_from_slice(rest.get(..at).unwrap_or_default());
-        rest = rest.get(at + 1..).unwrap_or_default();
-        if let Some(after) = rest.strip_prefix(b"$") {
-            out.push(b'$');
+/// A compiled expression and the names of its groups, by number from 1.
+#[derive(Debug)]
+struct Expression {
+    regex: Regex,
+    names: Vec<Option<String>>,
+}
+
+/// Where the whole match and the groups lie.
+type Groups = Vec<Option<Range<usize>>>;
+
+/// A text to be searched: Go takes each byte that is no UTF-8 for U+FFFD, so that is what is searched.
+struct Source<'s> {
+    original: &'s [u8],
+    text: Cow<'s, str>,
+    /// The place in the original of each byte of the text, where they differ.
+    places: Vec<usize>,
+}
+
+impl<'s> Source<'s> {
+    fn new(original: &'s [u8]) -> Self {
+        if let Ok(text) = std::str::from_utf8(original) {
+            return Self { original, text: Cow::Borrowed(text), places: Vec::new() };
+        }
+        let (mut text, mut places, mut at) = (String::with_capacity(original.len()), Vec::new(), 0);
+        for (rune, bytes) in runes(original) {
+            places.resize(places.len() + rune.len_utf8(), at);
+            text.push(rune);
+            at += bytes.len();
+        }
+        places.push(at);
+        Self { original, text: Cow::Owned(text), places }
+    }
+
+    fn place(&self, at: usize) -> usize {
+        self.places.get(at).copied().unwrap_or(at)
+    }
+
+    fn slice(&self, range: Range<usize>) -> &'s [u8] {
+        self.original.get(self.place(range.start)..self.place(range.end)).unwrap_or_default()
+    }
+
+    /// The length of the character at a place.
+    fn width(&self, at: usize) -> usize {
+        self.text.get(at..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8)
+    }
+}
+
+impl Expression {
+    fn is_match(&self, source: &[u8]) -> bool {
+        self.regex.is_match(Source::new(source).text.as_bytes())
+    }
+
+    /// The first match from a place on. Go looks for matches between characters only.
+    fn groups_at(&self, source: &Source<'_>, mut at: usize) -> Option<(Range<usize>, Groups)> {
+        loop {
+            let found = self.regex.captures_at(source.text.as_bytes(), at)?;
+            let all = found.get(0)?.range();
+            if source.text.is_char_boundary(all.start) {
+                return Some((all, found.iter().map(|group| group.map(|group| group.range())).collect()));
+            }
+            at = all.start + 1;
+        }
+    }
+
+    /// `Regexp.allMatches`: at most `limit`, all when it is negative.
+    fn find_all(&self, source: &Source<'_>, limit: i64) -> Vec<Range<usize>> {
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        let mut found = Vec::new();
+        let (mut at, mut previous) = (0, None);
+        while found.len() < limit && at <= source.text.len() {
+            let Some((range, _)) = self.groups_at(source, at) else { break };
+            let empty = range.end == at;
+            // No empty match right after another match.
+            let accepted = !(empty && previous == Some(range.start));
+            at = if empty { at + source.width(at) } else { range.end };
+            previous = Some(range.end);
+            if accepted {
+                found.push(range);
+            }
+        }
+        found
+    }
+
+    /// `Regexp.replaceAll`.
+    fn replace_all(
+        &self,
+        source: &[u8],
+        mut replace: impl FnMut(&Source<'_>, &Groups, &mut Vec<u8>),
+    ) -> Value {
+        let source = Source::new(source);
+        let mut out = Vec::with_capacity(source.original.len());
+        let (mut last, mut at) = (0, 0);
+        while at <= source.text.len() {
+            let Some((all, groups)) = self.groups_at(&source, at) else { break };
+            out.extend_from_slice(source.slice(last..all.start));
+            if all.end > last || all.start == 0 {
+                replace(&source, &groups, &mut out);
+            }
+            last = all.end;
+            at = last.max(at + source.width(at));
+        }
+        out.extend_from_slice(source.slice(last..source.text.len()));
+        Value::String(out.into())
+    }
+
+    /// `Regexp.Expand`: `$1`, `${1}`, `$name`, `$$`; what names no group is nothing, a `$` before anything else stays.
+    fn expand(&self, template: &[u8], source: &Source<'_>, groups: &Groups, out: &mut Vec<u8>) {
+        let mut rest = template;
+        while let Some(at) = rest.iter().position(|byte| *byte == b'$') {
+            out.extend_from_slice(rest.get(..at).unwrap_or_default());
+            rest = rest.get(at + 1..).unwrap_or_default();
+            if let Some(after) = rest.strip_prefix(b"$") {
+                out.push(b'$');
+                rest = after;
+                continue;
+            }
+            let Some((name, after)) = group_name(rest) else {
+                out.push(b'$');
+                continue;
+            };
+            if let Some(range) = self.group(&name, groups) {
+                out.extend_from_slice(source.slice(range));
+            }
             rest = after;
-            continue;
         }
-        let (name, after) = group_name(rest);
-        let Some(name) = name else {
-            out.push(b'$');
-            continue;
-        };
-        let group = match name.parse::<usize>() {
-            Ok(number) => captures.get(number),
-            Err(_) => captures.name(name),
-        };
-        out.extend_from_slice(group.map_or(&[], |group| group.as_bytes()));
-        rest = after;
+        out.extend_from_slice(rest);
     }
-    out.extend_from_slice(rest);
-    out
+
+    /// A group by number, or the first of a name that takes part.
+    fn group(&self, name: &str, groups: &Groups) -> Option<Range<usize>> {
+        let plain =
+            name.bytes().all(|byte| byte.is_ascii_digit()) && !(name.len() > 1 && name.starts_with('0'));
+        if let Some(number) = plain.then(|| name.parse::<usize>().ok()).flatten() {
+            return groups.get(number).cloned().flatten();
+        }
+        let named = self.names.iter().zip(groups.iter().skip(1));
+        named.filter(|(known, _)| known.as_deref() == Some(name)).find_map(|(_, range)| range.clone())
+    }
 }
 
-fn group_name(rest: &[u8]) -> (Option<&str>, &[u8]) {
-    let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+/// The name after a `$`: letters, digits and `_`, or any such name in braces.
+fn group_name(rest: &[u8]) -> Option<(String, &[u8])> {
     let braced = rest.strip_prefix(b"{");
     let source = braced.unwrap_or(rest);
-    let length = source.iter().take_while(|byte| is_word(byte)).count();
-    let (name, after) = source.split_at_checked(length).unwrap_or((source, &[]));
-    let after = if braced.is_some() { after.strip_prefix(b"}") } else { Some(after) };
-    match (std::str::from_utf8(name), after) {
-        (Ok(name), Some(after)) if !name.is_empty() => (Some(name), after),
-        _ => (None, rest),
+    let mut length = 0;
+    while let (rune, width @ 1..) = decode(source.get(length..).unwrap_or_default()) {
+        if !(crate::runes::is_letter(rune) || rune.is_numeric() || rune == '_') {
+            break;
+        }
+        length += width;
     }
+    let (name, after) = source.split_at_checked(length)?;
+    let after = if braced.is_some() { after.strip_prefix(b"}")? } else { after };
+    (length > 0).then(|| (String::from_utf8_lossy(name).into_owned(), after))
 }
 
 thread_local! {
     /// Charts use a few expressions many times.
-    static COMPILED: RefCell<HashMap<Vec<u8>, Rc<Regex>>> = RefCell::default();
+    static COMPILED: RefCell<HashMap<Vec<u8>, Rc<Expression>>> = RefCell::default();
 }
 
 const MOST_COMPILED: usize = 256;
+/// The size of a compiled expression, in bytes.
+const MOST_BYTES: usize = 64 << 20;
 
-fn compiled(source: &[u8]) -> std::result::Result<Rc<Regex>, CallError> {
+fn compiled(source: &[u8]) -> Result<Rc<Expression>, Error> {
     if let Some(known) = COMPILED.with_borrow(|known| known.get(source).cloned()) {
         return Ok(known);
     }
-    let pattern = String::from_utf8_lossy(source);
-    let expression = Regex::new(&syntax::from_go(&pattern)).map_err(|_| {
-        fail(format!("error parsing regexp: invalid or unsupported Perl syntax: `{pattern}`"))
+    let pattern = std::str::from_utf8(source).map_err(|error| {
+        let rest = source.get(error.valid_up_to()..).unwrap_or_default();
+        Error::new(Code::Utf8, &String::from_utf8_lossy(rest))
     })?;
-    let expression = Rc::new(expression);
+    let translated = syntax::translate(pattern)?;
+    let regex = RegexBuilder::new(&translated.pattern)
+        .size_limit(MOST_BYTES)
+        .nest_limit(4 * 1000)
+        .build()
+        .map_err(|_| Error::new(Code::Large, pattern))?;
+    let expression = Rc::new(Expression { regex, names: translated.names });
     COMPILED.with_borrow_mut(|known| {
         if known.len() >= MOST_COMPILED {
             known.clear();

@@ -56,6 +56,9 @@ pub(crate) fn fail(message: impl Into<String>) -> CallError {
     CallError::new(message)
 }
 
+/// What Go's runtime says of a nil pointer.
+pub(crate) const NIL_POINTER: &str = "runtime error: invalid memory address or nil pointer dereference";
+
 /// `func(string) string`.
 pub(crate) const TEXT: Signature = Signature::new(&[Type::String], Type::String);
 /// `func(string, string) string`.

@@ -4,6 +4,7 @@
 use std::cmp::Ordering;
 use std::fmt;
 
+use helm_template::strconv::{NumberError, parse_uint};
 use helm_template::{Signature, Type, Value};
 
 use crate::register::{Register, fail, text};
@@ -19,10 +20,35 @@ pub enum SemverError {
     /// `ErrInvalidSemVer`.
     #[error("invalid semantic version")]
     Version,
+    /// `ErrSegmentStartsZero`: a number of the pre-release has a zero in front.
+    #[error("version segment starts with 0")]
+    LeadingZero,
+    /// `ErrVersionTooLong`.
+    #[error("version string is too long (max {MAX_VERSION} bytes)")]
+    TooLong,
+    /// A number is larger than 64 bits.
+    #[error("error parsing version segment: {0}")]
+    Number(#[from] NumberError),
     /// A constraint that cannot be read.
-    #[error("improper constraint: {0}")]
+    #[error("improper constraint: {}", helm_template::fmt::quote(.0.as_bytes()))]
     Constraint(String),
+    /// `ErrConstraintTooLong`.
+    #[error("constraint string is too long (max {MAX_CONSTRAINT} bytes)")]
+    ConstraintTooLong,
+    /// `ErrTooManyConstraintGroups`.
+    #[error("too many constraint groups (max {MAX_GROUPS})")]
+    TooManyGroups,
+    /// A constraint whose version is none.
+    #[error("constraint parser error")]
+    ConstraintVersion,
 }
+
+/// The longest version that is read.
+const MAX_VERSION: usize = 256;
+/// The longest constraint that is read.
+const MAX_CONSTRAINT: usize = 512;
+/// The most alternatives of a constraint.
+const MAX_GROUPS: usize = 32;
 
 /// A version. Missing parts are zero; a leading `v` is allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,30 +72,23 @@ impl Version {
     /// # Errors
     /// For anything else.
     pub fn parse(source: &str) -> Result<Self, SemverError> {
+        if source.len() > MAX_VERSION {
+            return Err(SemverError::TooLong);
+        }
         let body = source.strip_prefix('v').unwrap_or(source);
         let (body, metadata) = split_tail(body, '+')?;
-        let (numbers, pre) = match body.find('-') {
-            Some(_) => split_tail(body, '-')?,
-            None => (body, String::new()),
-        };
+        let (numbers, pre) = split_tail(body, '-')?;
         let mut parts = numbers.split('.');
-        let mut next = || -> Result<u64, SemverError> {
-            match parts.next() {
-                None => Ok(0),
-                Some(part) if !part.is_empty() && part.chars().all(|c| c.is_ascii_digit()) => {
-                    part.parse().map_err(|_| SemverError::Version)
-                }
-                Some(_) => Err(SemverError::Version),
-            }
-        };
-        let (major, minor, patch) = (next()?, next()?, next()?);
-        if parts.next().is_some() || numbers.is_empty() {
+        let segment = |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+        if parts.clone().count() > 3 || !parts.clone().all(|part| segment(&part)) {
             return Err(SemverError::Version);
         }
+        let mut next = || parts.next().map_or(Ok(0), |part| parse_uint(part, 10, 64));
+        let (major, minor, patch) = (next()?, next()?, next()?);
         let leading_zero =
-            |part: &str| part.len() > 1 && part.starts_with('0') && part.chars().all(|c| c.is_ascii_digit());
+            |part: &str| part.len() > 1 && part.starts_with('0') && part.bytes().all(|b| b.is_ascii_digit());
         if pre.split('.').any(leading_zero) {
-            return Err(SemverError::Version);
+            return Err(SemverError::LeadingZero);
         }
         Ok(Self { major, minor, patch, pre, metadata, original: source.to_owned() })
     }
@@ -111,6 +130,7 @@ impl Version {
     }
 }
 
+/// `comparePrerelease`: numbers before texts, fewer parts before more.
 fn compare_pre(left: &str, right: &str) -> Ordering {
     let (mut left, mut right) = (left.split('.'), right.split('.'));
     loop {
@@ -131,8 +151,20 @@ fn compare_pre(left: &str, right: &str) -> Ordering {
     }
 }
 
+/// Whether a value is a `*semver.Version`.
+pub(crate) fn is_object(value: &Value) -> bool {
+    object::of(value).is_some()
+}
+
+/// A `*semver.Version` of nothing.
+pub(crate) fn zero() -> Value {
+    let none = String::new;
+    let version = Version { major: 0, minor: 0, patch: 0, pre: none(), metadata: none(), original: none() };
+    object::value(version)
+}
+
 pub(crate) fn register(all: &mut Register) {
-    all.add("semver", Signature::new(&[Type::String], Type::Any).fallible(), |args| {
+    all.add("semver", Signature::new(&[Type::String], object::POINTER).fallible(), |args| {
         let version = Version::parse(&String::from_utf8_lossy(text(args, 0)))
             .map_err(|error| fail(error.to_string()))?;
         Ok(object::value(version))
@@ -154,9 +186,10 @@ mod tests {
     fn versions_are_read_loosely_and_written_whole() {
         assert_eq!(Version::parse("v1.2").unwrap().to_string(), "1.2.0");
         assert_eq!(Version::parse("1.31.0-rc.1+build.5").unwrap().to_string(), "1.31.0-rc.1+build.5");
-        for wrong in ["", "a", "1.2.3.4", "1.-2", "1.2.3-", "1.2.3-01", "1.2.3+"] {
+        for wrong in ["", "a", "1.2.3.4", "1.-2", "1.2.3-", "1.2.3+"] {
             assert_eq!(Version::parse(wrong), Err(SemverError::Version), "{wrong}");
         }
+        assert_eq!(Version::parse("1.2.3-01"), Err(SemverError::LeadingZero));
     }
 
     #[test]

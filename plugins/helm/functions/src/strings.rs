@@ -3,9 +3,12 @@
 use helm_template::{List, Signature, Str, Type, Value};
 
 use crate::register::{ANY_TEXT, Register, Result, TEXT, TEXT_TEXT, TEXTS_BOOL, arg, fail, int, text};
+use crate::runes::{is_space, runes};
 use crate::strval::{strslice, strval};
 
 mod cases;
+mod short;
+mod words;
 mod wrap;
 
 pub(crate) fn register(all: &mut Register) {
@@ -14,6 +17,7 @@ pub(crate) fn register(all: &mut Register) {
     building(all);
     splitting(all);
     cases::register(all);
+    short::register(all);
     wrap::register(all);
 }
 
@@ -23,11 +27,7 @@ fn string(bytes: &[u8]) -> Value {
 
 fn trimming(all: &mut Register) {
     all.add("trim", TEXT, |args| Ok(string(trim_space(text(args, 0)))));
-    let trim_all = |args: &[Value]| -> Result {
-        let cut = String::from_utf8_lossy(text(args, 0)).into_owned();
-        let source = String::from_utf8_lossy(text(args, 1)).into_owned();
-        Ok(Value::from(source.trim_matches(|c| cut.contains(c))))
-    };
+    let trim_all = |args: &[Value]| -> Result { Ok(string(trim_any(text(args, 1), text(args, 0)))) };
     all.add("trimAll", TEXT_TEXT, trim_all);
     all.add("trimall", TEXT_TEXT, trim_all);
     all.add("trimSuffix", TEXT_TEXT, |args| {
@@ -39,52 +39,65 @@ fn trimming(all: &mut Register) {
         Ok(string(source.strip_prefix(text(args, 0)).unwrap_or(source)))
     });
     all.add("trunc", Signature::new(&[Type::INT, Type::String], Type::String), |args| {
-        let (count, source) = (int(args, 0), text(args, 1));
-        let wanted = usize::try_from(count.unsigned_abs()).unwrap_or(usize::MAX);
-        if source.len() <= wanted {
-            return Ok(string(source));
-        }
-        let cut = if count < 0 { source.get(source.len() - wanted..) } else { source.get(..wanted) };
-        Ok(string(cut.unwrap_or_default()))
-    });
-    all.add("nospace", TEXT, |args| {
-        let source = String::from_utf8_lossy(text(args, 0)).into_owned();
-        Ok(Value::from(source.chars().filter(|c| !c.is_whitespace()).collect::<String>()))
+        Ok(string(trunc(int(args, 0), text(args, 1))))
     });
     all.add("substr", Signature::new(&[Type::INT, Type::INT, Type::String], Type::String), |args| {
         substr(int(args, 0), int(args, 1), text(args, 2))
     });
 }
 
+/// `trunc` of sprig's strings.go: a negative count keeps the end.
+fn trunc(count: i64, source: &[u8]) -> &[u8] {
+    let wanted = usize::try_from(count.unsigned_abs()).unwrap_or(usize::MAX);
+    if source.len() <= wanted {
+        return source;
+    }
+    let cut = if count < 0 { source.get(source.len() - wanted..) } else { source.get(..wanted) };
+    cut.unwrap_or_default()
+}
+
 /// `substring` of sprig's strings.go: a negative start counts as the start, a negative or too large end as the end.
+/// Other ends that do not fit are Go's run-time errors.
 fn substr(start: i64, end: i64, source: &[u8]) -> Result {
     let length = i64::try_from(source.len()).unwrap_or(i64::MAX);
-    let (from, to) = if start < 0 {
-        (0, end)
-    } else if end < 0 || end > length {
-        (start, length)
-    } else {
-        (start, end)
-    };
-    let index = |at: i64| usize::try_from(at).ok();
-    match index(from).zip(index(to)).and_then(|(from, to)| source.get(from..to)) {
-        Some(part) => Ok(string(part)),
-        // Go's runtime panics, and the template reports the panic.
-        None if from > to => Err(fail(format!("slice bounds out of range [{from}:{to}]"))),
-        None => Err(fail(format!("slice bounds out of range [:{to}] with length {length}"))),
+    let out_of_range = |range: String| fail(format!("runtime error: slice bounds out of range {range}"));
+    if start < 0 {
+        if end > length {
+            return Err(out_of_range(format!("[:{end}] with length {length}")));
+        }
+        let end = usize::try_from(end).map_err(|_| out_of_range(format!("[:{end}]")))?;
+        return Ok(string(source.get(..end).unwrap_or_default()));
     }
+    let open = end < 0 || end > length;
+    let end = if open { length } else { end };
+    if start > end {
+        return Err(out_of_range(format!("[{start}:{}]", if open { length } else { end })));
+    }
+    let index = |at: i64| usize::try_from(at).unwrap_or(usize::MAX);
+    Ok(string(source.get(index(start)..index(end)).unwrap_or_default()))
 }
 
+/// `strings.TrimSpace`.
 fn trim_space(source: &[u8]) -> &[u8] {
-    match std::str::from_utf8(source) {
-        Ok(text) => text.trim_matches(is_go_space).as_bytes(),
-        Err(_) => source.trim_ascii(),
-    }
+    trim_matching(source, is_space)
 }
 
-/// `unicode.IsSpace`.
-fn is_go_space(c: char) -> bool {
-    c.is_whitespace()
+/// `strings.Trim`. A byte that is no UTF-8 is cut where the set has U+FFFD, or such a byte.
+fn trim_any<'s>(source: &'s [u8], cut: &[u8]) -> &'s [u8] {
+    let cut = crate::runes::to_runes(cut);
+    trim_matching(source, |rune| cut.contains(&rune))
+}
+
+fn trim_matching(source: &[u8], matches: impl Fn(char) -> bool) -> &[u8] {
+    let mut kept = runes(source).scan(0, |at, (rune, bytes)| {
+        let start = *at;
+        *at += bytes.len();
+        Some((rune, start, *at))
+    });
+    let mut unmatched = kept.by_ref().filter(|(rune, ..)| !matches(*rune));
+    let Some((_, start, end)) = unmatched.next() else { return &[] };
+    let end = unmatched.last().map_or(end, |(_, _, end)| end);
+    source.get(start..end).unwrap_or_default()
 }
 
 fn testing(all: &mut Register) {
@@ -107,27 +120,9 @@ fn building(all: &mut Register) {
         }
         Ok(Value::from(out.join(" ")))
     });
-    all.add("squote", quote, |args| {
-        let mut out = Vec::new();
-        for value in args.iter().filter(|value| !is_untyped_nil(value)) {
-            // `fmt.Sprintf("'%v'")`.
-            let shown = helm_template::fmt::text(value).map_err(|error| fail(error.to_string()))?;
-            out.push(format!("'{}'", shown.to_str_lossy()));
-        }
-        Ok(Value::from(out.join(" ")))
-    });
-    all.add("cat", quote, |args| {
-        let mut out = Vec::new();
-        for value in args.iter().filter(|value| !is_untyped_nil(value)) {
-            out.push(
-                helm_template::fmt::text(value)
-                    .map_err(|error| fail(error.to_string()))?
-                    .to_str_lossy()
-                    .into_owned(),
-            );
-        }
-        Ok(Value::from(out.join(" ")))
-    });
+    // `fmt.Sprintf("'%v'")`.
+    all.add("squote", quote, |args| joined(args, b"'"));
+    all.add("cat", quote, |args| joined(args, b""));
     let indent = Signature::new(&[Type::INT, Type::String], Type::String);
     all.add("indent", indent, |args| Ok(string(&indented(int(args, 0), text(args, 1), false)?)));
     all.add("nindent", indent, |args| Ok(string(&indented(int(args, 0), text(args, 1), true)?)));
@@ -146,6 +141,20 @@ fn building(all: &mut Register) {
         Ok(string(text(args, usize::from(int(args, 2) != 1))))
     });
     all.add("toString", ANY_TEXT, |args| strval(arg(args, 0)).map(Value::String));
+}
+
+/// Every value but nil as `%v` prints it, between marks, parted by spaces.
+fn joined(args: &[Value], mark: &[u8]) -> Result {
+    let mut out = Vec::new();
+    for (index, value) in args.iter().filter(|value| !is_untyped_nil(value)).enumerate() {
+        if index > 0 {
+            out.push(b' ');
+        }
+        out.extend_from_slice(mark);
+        helm_template::fmt::append_value(&mut out, value).map_err(|error| fail(error.to_string()))?;
+        out.extend_from_slice(mark);
+    }
+    Ok(Value::String(out.into()))
 }
 
 fn is_untyped_nil(value: &Value) -> bool {
@@ -180,8 +189,12 @@ fn indented(
 /// `strings.ReplaceAll`; an empty `old` matches between all characters.
 fn replaced(source: &[u8], old: &[u8], new: &[u8]) -> Vec<u8> {
     if old.is_empty() {
-        let source = String::from_utf8_lossy(source).into_owned();
-        return source.replace("", &String::from_utf8_lossy(new)).into_bytes();
+        let mut out = new.to_vec();
+        for (_, bytes) in runes(source) {
+            out.extend_from_slice(bytes);
+            out.extend_from_slice(new);
+        }
+        return out;
     }
     let mut out = Vec::with_capacity(source.len());
     let mut rest = source;
@@ -216,7 +229,10 @@ fn splitting(all: &mut Register) {
     });
     let sort_alpha = Signature::new(&[Type::Any], Type::STRINGS);
     all.add("sortAlpha", sort_alpha, |args| {
-        let mut parts = strslice(arg(args, 0))?;
+        let mut parts = match arg(args, 0) {
+            value @ (Value::List(_) | Value::Bytes(_)) => strslice(value)?,
+            value => vec![strval(value)?],
+        };
         parts.sort_by(|a, b| a.as_bytes().cmp(b.as_bytes()));
         Ok(Value::List(List::strings(parts)))
     });
@@ -225,8 +241,7 @@ fn splitting(all: &mut Register) {
 /// `strings.SplitN`: an empty separator splits into characters.
 fn split(source: &[u8], separator: &[u8], limit: usize) -> Vec<Str> {
     if separator.is_empty() {
-        let source = String::from_utf8_lossy(source).into_owned();
-        return source.chars().map(|c| Str::from(c.to_string())).collect();
+        return explode(source, limit);
     }
     let mut parts = Vec::new();
     let mut rest = source;
@@ -236,6 +251,21 @@ fn split(source: &[u8], separator: &[u8], limit: usize) -> Vec<Str> {
         rest = rest.get(at + separator.len()..).unwrap_or_default();
     }
     parts.push(Str::from_bytes(rest));
+    parts
+}
+
+/// `explode` of Go's strings package: characters, the last part being what is left.
+fn explode(source: &[u8], limit: usize) -> Vec<Str> {
+    let mut parts = Vec::new();
+    let mut at = 0;
+    for (_, bytes) in runes(source) {
+        if parts.len() + 1 >= limit {
+            parts.push(Str::from_bytes(source.get(at..).unwrap_or_default()));
+            break;
+        }
+        at += bytes.len();
+        parts.push(Str::from_bytes(bytes));
+    }
     parts
 }
 

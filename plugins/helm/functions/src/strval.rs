@@ -11,10 +11,11 @@ pub(crate) fn strval(value: &Value) -> Result<Str, CallError> {
     }
 }
 
-/// `strslice`: a list's elements as text (nil elements left out), nil as no text, anything else as one text.
+/// `strslice`: a list's elements as text (nil elements left out; of bytes their numbers), nil as no text, anything else as one text.
 pub(crate) fn strslice(value: &Value) -> Result<Vec<Str>, CallError> {
     match value {
         Value::Nil => Ok(Vec::new()),
+        Value::Bytes(bytes) => Ok(bytes.iter().map(|byte| Str::from(byte.to_string())).collect()),
         Value::List(list) => list.iter().filter(|item| !item.is_nil()).map(strval).collect(),
         other => Ok(vec![strval(other)?]),
     }

@@ -13,9 +13,8 @@ pub(crate) fn register(all: &mut Register) {
     all.add("typeIsLike", NAMED, |args| {
         let name = type_of(arg(args, 1));
         let wanted = text(args, 0);
-        Ok(Value::Bool(
-            wanted == name.as_bytes() || name.strip_prefix('*').is_some_and(|name| wanted == name.as_bytes()),
-        ))
+        let pointer = name.strip_prefix('*').is_some_and(|target| wanted == target.as_bytes());
+        Ok(Value::Bool(wanted == name.as_bytes() || pointer))
     });
     all.add("kindIs", NAMED, |args| Ok(Value::Bool(text(args, 0) == kind_of(arg(args, 1)).as_bytes())));
 }

@@ -51,14 +51,22 @@ fn error_map(message: &str) -> Map {
 
 fn from_json(all: &mut Register) {
     all.add("fromJson", Signature::new(&[Type::String], Type::MAP), |args| {
-        let (map, error) = json::from_json_map(text(args, 0));
+        let source = text(args, 0);
+        if source.trim_ascii() == b"null" {
+            return Ok(Value::Map(Map::nil(&Type::MAP)));
+        }
+        let (map, error) = json::from_json_map(source);
         if let Some(error) = error {
             map.insert("Error", error.to_string());
         }
         Ok(Value::Map(map))
     });
     all.add("fromJsonArray", Signature::new(&[Type::String], Type::SLICE), |args| {
-        let (list, error) = json::from_json_list(text(args, 0));
+        let source = text(args, 0);
+        if source.trim_ascii() == b"null" {
+            return Ok(Value::List(List::nil(&Type::SLICE)));
+        }
+        let (list, error) = json::from_json_list(source);
         Ok(Value::List(error.map_or(list, |error| List::new(vec![Value::from(error.to_string())]))))
     });
     all.add("mustFromJson", Signature::new(&[Type::String], Type::Any).fallible(), |args| {
@@ -77,11 +85,16 @@ fn to_json(all: &mut Register) {
         ("toRawJson", "mustToRawJson", json::to_json_raw),
     ];
     for (name, must, write) in writers {
-        all.add(name, ANY_TEXT, move |args| {
-            Ok(write(arg(args, 0)).map_or_else(|_| string(b""), |out| string(&out)))
-        });
-        all.add(must, ANY_TEXT.fallible(), move |args| {
+        let strict = move |args: &[Value]| {
             write(arg(args, 0)).map(|out| string(&out)).map_err(|error| fail(error.to_string()))
-        });
+        };
+        match name {
+            // It panics where the others swallow the error.
+            "toRawJson" => all.add(name, ANY_TEXT, strict),
+            _ => all.add(name, ANY_TEXT, move |args| Ok(strict(args).unwrap_or_else(|_| string(b"")))),
+        }
+        // Helm's own returns no error but panics, which a template reports alike.
+        let signature = if must == "mustToJson" { ANY_TEXT } else { ANY_TEXT.fallible() };
+        all.add(must, signature, strict);
     }
 }

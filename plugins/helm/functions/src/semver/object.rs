@@ -1,8 +1,11 @@
 //! A version as templates see it: `*semver.Version` with its methods.
 
+use std::cmp::Ordering;
+
 use helm_template::{CallError, Context, Method, NamedType, Object, ObjectRef, Signature, Str, Type, Value};
 
 use super::Version;
+use crate::register::NIL_POINTER;
 
 static VERSION: NamedType = NamedType {
     name: "semver.Version",
@@ -21,26 +24,36 @@ static VERSION: NamedType = NamedType {
         method("Metadata", Type::String, |_, version, _| string(version, |v| v.metadata.clone())),
         method("Original", Type::String, |_, version, _| string(version, |v| v.original.clone())),
         method("String", Type::String, |_, version, _| string(version, ToString::to_string)),
-        Method {
-            name: "Compare",
-            // The parameter is `*Version`; naming it here would make the static refer to itself.
-            signature: Signature::new(&[Type::Any], Type::INT),
-            body: |_, version, args| {
-                let other =
-                    args.first().and_then(of).ok_or_else(|| CallError::new("nil pointer dereference"))?;
-                let order = of(version).map_or(0, |version| version.compare(&other) as i64);
-                Ok(Value::int(order))
-            },
-        },
+        comparing("Compare", Type::INT, |_, v, args| Ok(Value::int(order(v, args)? as i64))),
+        comparing("Equal", Type::Bool, |_, v, args| Ok(Value::Bool(order(v, args)?.is_eq()))),
+        comparing("LessThan", Type::Bool, |_, v, args| Ok(Value::Bool(order(v, args)?.is_lt()))),
+        comparing("LessThanEqual", Type::Bool, |_, v, args| Ok(Value::Bool(order(v, args)?.is_le()))),
+        comparing("GreaterThan", Type::Bool, |_, v, args| Ok(Value::Bool(order(v, args)?.is_gt()))),
+        comparing("GreaterThanEqual", Type::Bool, |_, v, args| Ok(Value::Bool(order(v, args)?.is_ge()))),
     ],
 };
 
-const POINTER: Type = Type::Pointer(&Type::Named(&VERSION));
+pub(super) const POINTER: Type = Type::Pointer(&Type::Named(&VERSION));
 
 type Body = fn(&mut Context, &Value, &[Value]) -> Result<Value, CallError>;
 
 const fn method(name: &'static str, result: Type, body: Body) -> Method {
     Method { name, signature: Signature::new(&[], result), body }
+}
+
+/// A method that compares with another version. Its parameter is `*semver.Version`.
+const fn comparing(name: &'static str, result: Type, body: Body) -> Method {
+    Method { name, signature: Signature::new(&OTHER, result), body }
+}
+
+static OTHER: [Type; 1] = [Type::Pointer(&NAMED)];
+static NAMED: Type = Type::Named(&VERSION);
+
+fn order(version: &Value, args: &[Value]) -> Result<Ordering, CallError> {
+    match (of(version), args.first().and_then(of)) {
+        (Some(version), Some(other)) => Ok(version.compare(&other)),
+        _ => Err(CallError::new(NIL_POINTER)),
+    }
 }
 
 #[derive(Debug)]
@@ -54,6 +67,18 @@ impl Object for VersionObject {
     fn text(&self) -> Option<Str> {
         Some(self.0.to_string().into())
     }
+
+    fn fields(&self) -> Vec<(&'static str, Value)> {
+        let version = &self.0;
+        vec![
+            ("major", version.major.into()),
+            ("minor", version.minor.into()),
+            ("patch", version.patch.into()),
+            ("pre", (&version.pre).into()),
+            ("metadata", (&version.metadata).into()),
+            ("original", (&version.original).into()),
+        ]
+    }
 }
 
 /// The template's value of a version.
@@ -61,18 +86,14 @@ pub(super) fn value(version: Version) -> Value {
     Value::Object(ObjectRef::new(VersionObject(version)))
 }
 
-fn of(value: &Value) -> Option<Version> {
+pub(super) fn of(value: &Value) -> Option<Version> {
     value.as_object::<VersionObject>().map(|object| object.0.clone())
 }
 
 fn number(value: &Value, part: fn(&Version) -> u64) -> Result<Value, CallError> {
-    of(value)
-        .map(|version| Value::from(part(&version)))
-        .ok_or_else(|| CallError::new("nil pointer dereference"))
+    of(value).map(|version| Value::from(part(&version))).ok_or_else(|| CallError::new(NIL_POINTER))
 }
 
 fn string(value: &Value, part: fn(&Version) -> String) -> Result<Value, CallError> {
-    of(value)
-        .map(|version| Value::from(part(&version)))
-        .ok_or_else(|| CallError::new("nil pointer dereference"))
+    of(value).map(|version| Value::from(part(&version))).ok_or_else(|| CallError::new(NIL_POINTER))
 }

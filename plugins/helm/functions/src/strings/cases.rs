@@ -1,120 +1,73 @@
-//! Upper, lower and the cases of identifiers.
+//! Upper, lower and the cases of words.
 
 use helm_template::Value;
 
+use super::words;
 use crate::register::{Register, TEXT, text};
+use crate::runes::{
+    is_letter, is_lower, is_space, is_title, is_upper, map, to_lower, to_runes, to_title, to_upper,
+};
 
 pub(crate) fn register(all: &mut Register) {
-    let map = |all: &mut Register, name: &'static str, change: fn(&str) -> String| {
-        all.add(name, TEXT, move |args| Ok(Value::from(change(&String::from_utf8_lossy(text(args, 0))))));
+    let add = |all: &mut Register, name: &'static str, change: fn(&[u8]) -> Value| {
+        all.add(name, TEXT, move |args| Ok(change(text(args, 0))));
     };
-    map(all, "upper", str::to_uppercase);
-    map(all, "lower", str::to_lowercase);
-    map(all, "title", title);
-    map(all, "untitle", untitle);
-    map(all, "swapcase", swapcase);
-    map(all, "camelcase", camel);
-    map(all, "snakecase", |source| delimited(source, '_'));
-    map(all, "kebabcase", |source| delimited(source, '-'));
+    add(all, "upper", |source| map(source, to_upper).into());
+    add(all, "lower", |source| map(source, to_lower).into());
+    add(all, "title", |source| title(source).into());
+    add(all, "untitle", |source| untitle(source).into());
+    add(all, "swapcase", |source| swapcase(source).into());
+    add(all, "camelcase", |source| words::pascal(source).into());
+    add(all, "snakecase", |source| Value::String(words::delimited(source, '_').into()));
+    add(all, "kebabcase", |source| Value::String(words::delimited(source, '-').into()));
 }
 
-/// `strings.Title`: the first letter of every word, words being parted by anything but letters, digits, `_` and `'`.
-fn title(source: &str) -> String {
+/// `strings.Title`: the first letter of every word.
+fn title(source: &[u8]) -> String {
     let mut previous = ' ';
-    let mut out = String::with_capacity(source.len());
-    for c in source.chars() {
-        if is_separator(previous) {
-            out.extend(c.to_uppercase());
-        } else {
-            out.push(c);
-        }
-        previous = c;
-    }
-    out
+    map(source, |rune| {
+        let changed = if is_separator(previous) { to_title(rune) } else { rune };
+        previous = rune;
+        changed
+    })
 }
 
 /// `isSeparator` of Go's strings package.
-fn is_separator(c: char) -> bool {
-    if c.is_ascii() {
-        return !(c.is_ascii_alphanumeric() || c == '_');
+fn is_separator(rune: char) -> bool {
+    if rune.is_ascii() {
+        return !(rune.is_ascii_alphanumeric() || rune == '_');
     }
-    !c.is_alphanumeric() && c.is_whitespace()
+    !is_letter(rune) && !rune.is_numeric() && is_space(rune)
 }
 
 /// goutils' `Uncapitalize`: the first letter after white space becomes lower case.
-fn untitle(source: &str) -> String {
+fn untitle(source: &[u8]) -> String {
     let mut start = true;
-    source
-        .chars()
-        .map(|c| {
-            let lower = if start { c.to_lowercase().next().unwrap_or(c) } else { c };
-            start = c.is_whitespace();
-            lower
-        })
-        .collect()
+    let change = |rune| {
+        if is_space(rune) {
+            start = true;
+            return rune;
+        }
+        if std::mem::take(&mut start) { to_lower(rune) } else { rune }
+    };
+    to_runes(source).into_iter().map(change).collect()
 }
 
-/// goutils' `SwapCase`: lower case at the start of a word becomes title case, elsewhere upper.
-fn swapcase(source: &str) -> String {
-    let swap = |c: char| -> char {
-        if c.is_uppercase() {
-            c.to_lowercase().next().unwrap_or(c)
+/// goutils' `SwapCase`: lower case after white space becomes title case, elsewhere upper.
+fn swapcase(source: &[u8]) -> String {
+    let mut after_space = true;
+    let change = |rune| {
+        if is_upper(rune) || is_title(rune) {
+            after_space = false;
+            to_lower(rune)
+        } else if is_lower(rune) {
+            if std::mem::take(&mut after_space) { to_title(rune) } else { to_upper(rune) }
         } else {
-            c.to_uppercase().next().unwrap_or(c)
+            after_space = is_space(rune);
+            rune
         }
     };
-    source.chars().map(swap).collect()
-}
-
-/// xstrings' `ToCamelCase` (upper camel): `_`, `-` and spaces part words; leading ones stay.
-fn camel(source: &str) -> String {
-    let connector = |c: char| matches!(c, '_' | '-' | ' ');
-    let mut out = String::with_capacity(source.len());
-    let rest = source.trim_start_matches(connector);
-    out.push_str(source.strip_suffix(rest).unwrap_or_default());
-    let mut upper = true;
-    let trailing = rest.len() - rest.trim_end_matches(connector).len();
-    let (body, tail) = rest.split_at(rest.len() - trailing);
-    for c in body.chars() {
-        if connector(c) {
-            upper = true;
-        } else if upper {
-            out.extend(c.to_uppercase());
-            upper = false;
-        } else {
-            out.extend(c.to_lowercase());
-        }
-    }
-    out.push_str(tail);
-    out
-}
-
-/// xstrings' `ToSnakeCase` and `ToKebabCase`: a boundary before an upper-case letter that follows a lower-case one or a
-/// digit, before the last upper-case letter of a run that a lower-case one follows, and around digits.
-fn delimited(source: &str, delimiter: char) -> String {
-    let chars: Vec<char> = source.chars().collect();
-    let mut out = String::with_capacity(source.len() + 8);
-    for (index, c) in chars.iter().copied().enumerate() {
-        if matches!(c, '_' | '-' | ' ') {
-            out.push(delimiter);
-            continue;
-        }
-        let previous = index.checked_sub(1).and_then(|before| chars.get(before)).copied();
-        let next = chars.get(index + 1).copied();
-        if let Some(previous) = previous
-            && !matches!(previous, '_' | '-' | ' ')
-        {
-            let from_lower = c.is_uppercase() && (previous.is_lowercase() || previous.is_numeric());
-            let run_ends =
-                c.is_uppercase() && previous.is_uppercase() && next.is_some_and(char::is_lowercase);
-            let digit_begins = c.is_numeric() && previous.is_alphabetic();
-            if from_lower || run_ends || digit_begins {
-                out.push(delimiter);
-            }
-        }
-        out.extend(c.to_lowercase());
-    }
-    out
+    to_runes(source).into_iter().map(change).collect()
 }
 
 #[cfg(test)]
@@ -122,12 +75,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cases_part_words_as_the_go_packages_do() {
-        assert_eq!(title("hello wORLD-x_y"), "Hello WORLD-X_y");
-        assert_eq!(camel("http_server"), "HttpServer");
-        assert_eq!(camel("_foo-bar"), "_FooBar");
-        assert_eq!(delimited("FirstName", '_'), "first_name");
-        assert_eq!(delimited("HTTPServer", '_'), "http_server");
-        assert_eq!(delimited("NoHTTPS", '-'), "no-https");
+    fn words_begin_where_the_go_packages_see_them_begin() {
+        assert_eq!(title(b"hello wORLD-x_y"), "Hello WORLD-X_y");
+        assert_eq!(untitle(b"Hello  World-X"), "hello  world-X");
+        assert_eq!(swapcase(b"This Is a.Test"), "tHIS iS A.tEST");
+    }
+
+    #[test]
+    fn case_mappings_never_change_the_number_of_characters() {
+        assert_eq!(map("ßŉﬁİı".as_bytes(), to_upper), "ßŉﬁİI");
+        assert_eq!(map("İǅ".as_bytes(), to_lower), "iǆ");
     }
 }

@@ -97,22 +97,14 @@ fn lists() -> Vec<(&'static str, Value)> {
         ("nillist", List::nil(&Type::SLICE).into()),
         (
             "deep",
-            list(&[
-                list(&[1.into(), list(&["x".into()])]),
-                map(&[("k", list(&[]))]),
-                "".into(),
-                0.into(),
-            ]),
+            list(&[list(&[1.into(), list(&["x".into()])]), map(&[("k", list(&[]))]), "".into(), 0.into()]),
         ),
         ("maps", List::typed(&MAPS, vec![one, two]).into()),
     ]
 }
 
 fn maps() -> Vec<(&'static str, Value)> {
-    let inner = map(&[
-        ("d", list(&[1.into(), 2.into()])),
-        ("x", map(&[("y", "z".into())])),
-    ]);
+    let inner = map(&[("d", list(&[1.into(), 2.into()])), ("x", map(&[("y", "z".into())]))]);
     let inner2 = map(&[("d", list(&[3.into()])), ("q", true.into()), ("x", "flat".into())]);
     let strings = Map::typed(&Type::STRING_MAP);
     strings.extend_from([("k", "v"), ("l", "")]);

@@ -5,7 +5,10 @@ go 1.26.0
 
 toolchain go1.27.2
 
-require helm.sh/helm/v4 v4.3.1
+require (
+	golang.org/x/crypto v0.58.0
+	helm.sh/helm/v4 v4.3.1
+)
 
 require (
 	dario.cat/mergo v1.0.1 // indirect
@@ -46,7 +49,6 @@ require (
 	github.com/x448/float16 v0.8.4 // indirect
 	go.yaml.in/yaml/v2 v2.4.4 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
-	golang.org/x/crypto v0.58.0 // indirect
 	golang.org/x/net v0.60.0 // indirect
 	golang.org/x/oauth2 v0.36.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect

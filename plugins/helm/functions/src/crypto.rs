@@ -1,0 +1,12 @@
+//! Keys, certificates, passwords and ciphers (sprig's crypto.go).
+
+mod certificate;
+mod cipher;
+mod der;
+mod functions;
+mod generator;
+mod key;
+mod password;
+mod pem;
+
+pub(crate) use self::functions::register;

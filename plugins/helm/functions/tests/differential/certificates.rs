@@ -1,0 +1,54 @@
+//! Keys, certificates and passwords: random, so Go is asked what it finds in ours and in its own.
+
+use crate::{oracle, ours};
+
+/// What makes something, and what of it is looked at.
+const MAKERS: &[(&str, &[&str])] = &[
+    ("$c := genCA \"an authority\" 365", &["$c.Cert", "$c.Key"]),
+    (
+        "$c := genSelfSignedCert \"\" (list \"10.0.0.1\" \"::1\") (list \"a.example\" \"*.b\") 30",
+        &["$c.Cert", "$c.Key"],
+    ),
+    ("$c := genSelfSignedCert \"hé*\" nil nil 36500", &["$c.Cert", "$c.Key"]),
+    (
+        "$a := genCA \"ca\" 10 }}{{ $c := genSignedCert \"x\" (list \"1.2.3.4\") (list \"x.y\") 5 $a",
+        &["$a.Cert", "$c.Cert", "$c.Key"],
+    ),
+    (
+        "$k := genPrivateKey \"ecdsa\" }}{{ $a := genCAWithKey \"ec\" 1 $k }}{{ $l := genPrivateKey \"ed25519\" }}\
+         {{ $c := genSignedCertWithKey \"ed\" nil (list \"z\") 1 $a $l",
+        &["$a.Cert", "$a.Key", "$c.Cert", "$c.Key"],
+    ),
+    (
+        "$k := genPrivateKey \"ed25519\" }}{{ $c := genSelfSignedCertWithKey \"ed\" nil (list \"z\") -1 $k",
+        &["$c.Cert", "$c.Key"],
+    ),
+    ("$k := genPrivateKey \"ecdsa\"", &["$k"]),
+    ("$k := genPrivateKey \"ed25519\"", &["$k"]),
+    ("$k := bcrypt \"secret\"", &["$k"]),
+    ("$k := htpasswd \"user\" \"secret\" | trimPrefix \"user:\"", &["$k"]),
+];
+
+#[test]
+fn certificates_say_and_prove_what_helms_do() {
+    // Ours are put into templates as constants for Go to look at.
+    let mut templates = Vec::new();
+    for (maker, looked_at) in MAKERS {
+        templates
+            .push(format!("{{{{ {maker} }}}}{{{{ certificates {} }}}}", looked_at.join(" ")).into_bytes());
+        let shown: Vec<String> = looked_at.iter().map(|part| format!("{{{{ {part} | quote }}}}")).collect();
+        let template = format!("{{{{ {maker} }}}}{}", shown.join(" "));
+        let made = ours::render(template.as_bytes()).unwrap_or_else(|error| {
+            panic!("{maker}: {}", String::from_utf8_lossy(&error));
+        });
+        templates.push([b"{{ certificates ", &*made, b" }}"].concat());
+    }
+    let Some(answers) = oracle::ask(&templates) else { return };
+    for ((maker, _), pair) in MAKERS.iter().zip(answers.chunks(2)) {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let [theirs, ours] = pair else { panic!("an answer is missing") };
+        assert_eq!(text(&ours.error), text(&theirs.error), "{maker}");
+        assert_eq!(text(&ours.out), text(&theirs.out), "{maker}");
+        assert!(!ours.out.is_empty(), "{maker}");
+    }
+}
