@@ -11,8 +11,8 @@ use pilothouse_testbed::paths;
 use crate::setup;
 use crate::steps::{output, run, say};
 
-/// Guests start with two MiB of memory: growing it later costs a system call in every fresh instance.
-const GUEST_FLAGS: &str = "-Clink-arg=--initial-memory=2097152";
+/// Guests start with four MiB of memory: growing it later costs a system call in every fresh instance.
+const GUEST_FLAGS: &str = "-Clink-arg=--initial-memory=4194304";
 
 /// The repository's root.
 pub(crate) fn root() -> PathBuf {
