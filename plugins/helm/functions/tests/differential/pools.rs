@@ -709,3 +709,46 @@ pub(crate) fn is_slow(name: &str) -> bool {
         || name.starts_with("rand")
         || matches!(name, "bcrypt" | "htpasswd" | "derivePassword" | "encryptAES" | "uuidv4" | "shuffle")
 }
+
+/// Every combination of what belongs together, as templates.
+pub(crate) fn combinations() -> Vec<String> {
+    let quote = |text: &str| helm_template::fmt::quote(text.as_bytes());
+    let mut out = Vec::new();
+    for version in VERSIONS {
+        for constraint in CONSTRAINTS {
+            out.push(format!("{{{{ semverCompare {} {} }}}}", quote(constraint), quote(version)));
+        }
+    }
+    for pattern in PATTERNS {
+        for source in TEXTS.iter().step_by(6) {
+            let (pattern, source) = (quote(pattern), quote(source));
+            out.push(format!("{{{{ mustRegexFindAll {pattern} {source} -1 | printf \"%q\" }}}}"));
+            out.push(format!("{{{{ regexReplaceAll {pattern} {source} \"<${{1}}>\" }}}}"));
+        }
+    }
+    for layout in LAYOUTS {
+        for date in DATES {
+            out.push(format!("{{{{ mustToDate {} {} | toString }}}}", quote(layout), quote(date)));
+        }
+        for zone in ZONES {
+            out.push(format!("{{{{ dateInZone {} (int64 1710000000) {} }}}}", quote(layout), quote(zone)));
+        }
+    }
+    for document in TOML {
+        let read = format!("fromToml {}", quote(document));
+        out.push(format!("{{{{ {read} | toJson }}}}"));
+        out.push(format!("{{{{ {read} | toToml }}}}"));
+    }
+    for url in URLS {
+        out.push(format!("{{{{ urlParse {} | toJson }}}}", quote(url)));
+        out.push(format!("{{{{ urlParse {} | urlJoin }}}}", quote(url)));
+    }
+    for text in TEXTS {
+        for name in
+            ["snakecase", "camelcase", "kebabcase", "title", "untitle", "swapcase", "initials", "nospace"]
+        {
+            out.push(format!("{{{{ {name} {} | quote }}}}", quote(text)));
+        }
+    }
+    out
+}
