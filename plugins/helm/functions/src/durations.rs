@@ -14,7 +14,9 @@ pub(crate) fn register(all: &mut Register) {
     all.add("mustToDuration", Signature::new(&[Type::Any], DURATION_TYPE), |args| {
         as_duration(arg(args, 0)).map(object::duration)
     });
-    let floats: [(&'static str, fn(i64) -> f64); 5] = [
+    type Convert = fn(i64) -> f64;
+    type Round = fn(i64, i64) -> i64;
+    let floats: [(&'static str, Convert); 5] = [
         ("durationSeconds", |value| in_units(value, SECOND)),
         ("durationMinutes", |value| in_units(value, 60 * SECOND)),
         ("durationHours", |value| in_units(value, 3600 * SECOND)),
@@ -33,7 +35,7 @@ pub(crate) fn register(all: &mut Register) {
             Ok(Value::from(as_duration(arg(args, 0)).map_or(0, |value| value / unit)))
         });
     }
-    let rounding: [(&'static str, fn(i64, i64) -> i64); 2] =
+    let rounding: [(&'static str, Round); 2] =
         [("durationRoundTo", duration::round), ("durationTruncateTo", duration::truncate)];
     for (name, round) in rounding {
         all.add(name, TWO, move |args| {
@@ -54,7 +56,7 @@ fn as_duration(value: &Value) -> Result<i64, CallError> {
         _ => None,
     };
     match plain.as_ref().unwrap_or(value) {
-        Value::String(source) => from_text(&source.to_str_lossy()),
+        Value::String(source) => from_text(source.as_bytes()),
         Value::Nil => Err(fail("invalid duration")),
         Value::Int(seconds, _) => {
             seconds.checked_mul(SECOND).ok_or_else(|| fail(format!("duration seconds overflow: {seconds}")))
@@ -68,8 +70,9 @@ fn as_duration(value: &Value) -> Result<i64, CallError> {
     }
 }
 
-fn from_text(source: &str) -> Result<i64, CallError> {
-    let trimmed = source.trim_matches(is_space);
+fn from_text(source: &[u8]) -> Result<i64, CallError> {
+    let text = String::from_utf8_lossy(source);
+    let trimmed = text.trim_matches(is_space);
     if trimmed.is_empty() {
         return Err(fail("empty duration"));
     }
@@ -78,7 +81,7 @@ fn from_text(source: &str) -> Result<i64, CallError> {
     }
     match strconv::parse_float(trimmed) {
         Ok(seconds) => from_seconds(seconds),
-        Err(_) => Err(fail(format!("could not parse duration {}", fmt::quote(source.as_bytes())))),
+        Err(_) => Err(fail(format!("could not parse duration {}", fmt::quote(source)))),
     }
 }
 

@@ -22,7 +22,9 @@ pub mod semver;
 mod strings;
 mod strval;
 mod time;
+mod toml;
 mod types;
+mod url;
 mod yaml;
 
 use std::rc::Rc;
@@ -33,27 +35,30 @@ pub use self::platform::{Platform, SystemPlatform};
 
 /// Every function, by the name templates call it, with the platform's clock and random numbers.
 pub fn functions() -> Functions {
-    functions_on(Rc::new(SystemPlatform::default()))
+    let platform: Rc<dyn Platform> = Rc::new(SystemPlatform::default());
+    functions_on(&platform)
 }
 
 /// Every function, with a clock and random numbers of the caller's.
-pub fn functions_on(platform: Rc<dyn Platform>) -> Functions {
+pub fn functions_on(platform: &Rc<dyn Platform>) -> Functions {
     let mut all = register::Register::default();
     conversion::register(&mut all);
-    crypto::register(&mut all, &platform);
-    dates::register(&mut all, &platform);
+    crypto::register(&mut all, platform);
+    dates::register(&mut all, platform);
     defaults::register(&mut all);
     dicts::register(&mut all);
     durations::register(&mut all);
     encoding::register(&mut all);
     lists::register(&mut all);
-    math::register(&mut all, &platform);
+    math::register(&mut all, platform);
     paths::register(&mut all);
-    random::register(&mut all, &platform);
+    random::register(&mut all, platform);
     regex::register(&mut all);
     semver::register(&mut all);
     strings::register(&mut all);
+    toml::register(&mut all);
     types::register(&mut all);
+    url::register(&mut all);
     yaml::register(&mut all);
     all.into_functions()
 }

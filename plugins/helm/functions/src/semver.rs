@@ -170,8 +170,10 @@ pub(crate) fn register(all: &mut Register) {
         Ok(object::value(version))
     });
     all.add("semverCompare", Signature::new(&[Type::String, Type::String], Type::Bool).fallible(), |args| {
-        let constraint = Constraints::parse(&String::from_utf8_lossy(text(args, 0)))
-            .map_err(|error| fail(error.to_string()))?;
+        let Ok(constraint) = std::str::from_utf8(text(args, 0)) else {
+            return Err(fail(format!("improper constraint: {}", helm_template::fmt::quote(text(args, 0)))));
+        };
+        let constraint = Constraints::parse(constraint).map_err(|error| fail(error.to_string()))?;
         let version = Version::parse(&String::from_utf8_lossy(text(args, 1)))
             .map_err(|error| fail(error.to_string()))?;
         Ok(Value::Bool(constraint.check(&version)))

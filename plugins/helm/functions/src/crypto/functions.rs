@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::rc::Rc;
 
-use helm_template::{CallError, IntType, NamedType, Object, Signature, Type, UintType, Value, fmt};
+use helm_template::{CallError, IntType, NamedType, Object, Signature, Str, Type, UintType, Value, fmt};
 
 use super::certificate::{Authority, Request, create};
 use super::generator::Generator;
@@ -111,12 +111,19 @@ fn build_custom(args: &[Value]) -> Result {
     Ok(Value::object(Certificate { cert: Value::String(cert.into()), key: Value::String(key.into()) }))
 }
 
-/// Makes a key, or reads the one given.
-fn key(platform: &dyn Platform, given: Option<&Value>) -> std::result::Result<PrivateKey, CallError> {
-    match given.and_then(Value::as_string) {
-        Some(given) => {
-            PrivateKey::parse(&given.to_str_lossy()).map_err(|error| error.context("parsing private key: "))
-        }
+/// Reads the key given, if one is.
+fn given(key: Option<&Value>) -> std::result::Result<Option<PrivateKey>, CallError> {
+    let read = |key: &Str| PrivateKey::parse(&key.to_str_lossy());
+    key.and_then(Value::as_string)
+        .map(read)
+        .transpose()
+        .map_err(|error| error.context("parsing private key: "))
+}
+
+/// The key given, or a new one. That takes long, so everything that can be wrong is looked at before.
+fn or_new(platform: &dyn Platform, given: Option<PrivateKey>) -> std::result::Result<PrivateKey, CallError> {
+    match given {
+        Some(key) => Ok(key),
         None => PrivateKey::rsa(&mut Generator::new(platform)?, 2048)
             .map_err(|error| error.context("error generating rsa key: ")),
     }
@@ -175,9 +182,10 @@ fn authorities(all: &mut Register, platform: &Rc<dyn Platform>) {
     let make = |platform: &Rc<dyn Platform>| {
         let platform = Rc::clone(platform);
         move |args: &[Value]| {
-            let key = key(&*platform, args.get(2))?;
+            let given = given(args.get(2))?;
             let mut request = request(&*platform, lossy(args, 0), None, int(args, 1))?;
             request.is_authority = true;
+            let key = or_new(&*platform, given)?;
             certificate(create(&request, &key, None)?, &key)
         }
     };
@@ -191,9 +199,10 @@ fn certificates(all: &mut Register, platform: &Rc<dyn Platform>) {
     let self_signed = |platform: &Rc<dyn Platform>| {
         let platform = Rc::clone(platform);
         move |args: &[Value]| {
-            let key = key(&*platform, args.get(4))?;
+            let given = given(args.get(4))?;
             let lists = Some((arg(args, 1), arg(args, 2)));
             let request = request(&*platform, lossy(args, 0), lists, int(args, 3))?;
+            let key = or_new(&*platform, given)?;
             certificate(create(&request, &key, None)?, &key)
         }
     };
@@ -213,7 +222,7 @@ fn certificates(all: &mut Register, platform: &Rc<dyn Platform>) {
 
 /// `generateSignedCertificateWithKeyInternal`.
 fn sign(platform: &dyn Platform, args: &[Value]) -> Result {
-    let key = key(platform, args.get(5))?;
+    let given = given(args.get(5))?;
     let authority = arg(args, 4).as_object::<Certificate>();
     let part = |part: fn(&Certificate) -> &Value| {
         authority.and_then(|ca| part(ca).as_string()).map(ToString::to_string).unwrap_or_default()
@@ -223,5 +232,6 @@ fn sign(platform: &dyn Platform, args: &[Value]) -> Result {
         .map_err(|error| error.context("error parsing private key: "))?;
     let lists = Some((arg(args, 1), arg(args, 2)));
     let request = request(platform, lossy(args, 0), lists, int(args, 3))?;
+    let key = or_new(platform, given)?;
     certificate(create(&request, &key, Some((&signer, &signing)))?, &key)
 }

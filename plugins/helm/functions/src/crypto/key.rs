@@ -140,7 +140,7 @@ impl PrivateKey {
             }
             Self::Dsa(_) => return Err(fail("x509: unsupported public key type: *dsa.PublicKey")),
         };
-        encoded.map(|encoded| encoded.into_vec()).map_err(|error| fail(error.to_string()))
+        encoded.map(p256::pkcs8::Document::into_vec).map_err(|error| fail(error.to_string()))
     }
 
     /// The identifier of the algorithm that [`Self::sign`] uses.

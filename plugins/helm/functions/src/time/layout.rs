@@ -102,8 +102,11 @@ const fn offset(zulu: bool, colons: bool, numbers: u8) -> Part {
     Part::Offset(OffsetForm { zulu, colons, numbers })
 }
 
+/// A part and its text in the layout.
+type Found<'l> = (Part, &'l [u8]);
+
 /// What the layout has before its first part, the part with its text, and what follows.
-pub(super) fn next(layout: &[u8]) -> (&[u8], Option<(Part, &[u8])>, &[u8]) {
+pub(super) fn next(layout: &[u8]) -> (&[u8], Option<Found<'_>>, &[u8]) {
     for at in 0..layout.len() {
         let rest = layout.get(at..).unwrap_or_default();
         if let Some((part, skipped, length)) = part_at(rest) {

@@ -62,11 +62,17 @@ fn made_up_calls_give_what_helm_gives() {
     let seeds = std::env::var("FUZZ_SEEDS").unwrap_or_else(|_| "1..2".to_owned());
     let (from, to) = seeds.split_once("..").expect("FUZZ_SEEDS=FROM..TO");
     for seed in from.parse().unwrap()..to.parse().unwrap() {
-        check(&generate::calls(seed, 100));
+        check(&generate::calls(seed, 30));
     }
 }
 
 #[test]
 fn written_cases_give_what_helm_gives() {
     check(&cases(include_str!("../cases/cases.txt")));
+}
+
+#[test]
+fn every_combination_of_the_pools_gives_what_helm_gives() {
+    let templates: Vec<Vec<u8>> = pools::combinations().into_iter().map(String::into_bytes).collect();
+    check(&templates);
 }

@@ -32,7 +32,10 @@ pub(crate) type Outcome = Result<Vec<u8>, Vec<u8>>;
 /// Renders a template with the data that the oracle has as well.
 pub(crate) fn render(template: &[u8]) -> Outcome {
     thread_local! {
-        static FUNCTIONS: Functions = functions_on(Rc::new(Bubble(RefCell::new(Random::new(1)))));
+        static FUNCTIONS: Functions = {
+            let bubble: Rc<dyn Platform> = Rc::new(Bubble(RefCell::new(Random::new(1))));
+            functions_on(&bubble)
+        };
     }
     let mut set = TemplateSet::new("t", FUNCTIONS.with(Functions::clone));
     set.parse("t", template.to_vec()).map_err(|error| error.to_string().into_bytes())?;
