@@ -49,6 +49,14 @@ pub(crate) struct DemoArgs {
     project: Option<PathBuf>,
 }
 
+/// Plays the sample through on a cluster of its own, as `demo --once` does.
+///
+/// # Errors
+/// The step that was not seen.
+pub(crate) fn once(node: bool) -> Result<()> {
+    demo(&DemoArgs { scene: "S1".to_owned(), once: true, node, kubeconfig: None, project: None })
+}
+
 /// Plays the scene.
 pub(crate) fn demo(args: &DemoArgs) -> Result<()> {
     interrupt::listen()?;

@@ -6,6 +6,7 @@ use clap::{Parser, Subcommand};
 mod build;
 mod cluster;
 mod demo;
+mod deploy;
 mod image;
 mod setup;
 mod steps;

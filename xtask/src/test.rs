@@ -7,6 +7,8 @@ use clap::Args;
 use pilothouse_testbed::node;
 
 use crate::build::{self, cargo};
+use crate::demo;
+use crate::deploy;
 use crate::setup;
 use crate::steps::{Steps, Told, run, run_tests};
 use crate::wit;
@@ -54,6 +56,10 @@ pub(crate) fn test(args: &TestArgs) -> Result<()> {
         steps.step("programs of a real control plane", setup::control_plane);
     }
     steps.step("unit and integration tests", || run_tests(tests(args)?.arg("--no-fail-fast"), &mut told));
+    steps.step("chart and kustomize", || deploy::check(!args.no_cluster));
+    if !args.no_cluster {
+        steps.step("scene S1 on a control plane", || demo::once(false));
+    }
     end_to_end(args, &mut steps, &mut told);
     steps.step("documentation builds", || {
         run(cargo("doc")?.args(["--workspace", "--no-deps", "--quiet"]).env("RUSTDOCFLAGS", "-D warnings"))
@@ -82,6 +88,7 @@ fn end_to_end(args: &TestArgs, steps: &mut Steps, told: &mut Told) {
     if let Err(error) = node::check() {
         return steps.skip(NAME, &error.to_string());
     }
+    steps.step("scene S1 on a node", || demo::once(true));
     steps.step(NAME, || {
         // One after the other: a node takes what memory and processors there are.
         run_tests(

@@ -11,13 +11,17 @@ static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 /// From now on the first Ctrl-C (or SIGTERM) is only noted, the second ends the process at once.
 pub(super) fn listen() -> Result<()> {
-    ctrlc::set_handler(|| {
+    let set = ctrlc::set_handler(|| {
         if INTERRUPTED.swap(true, Ordering::SeqCst) {
             std::process::exit(130);
         }
         say("ending; once more to leave everything as it is");
-    })
-    .context("Ctrl-C cannot be listened for")
+    });
+    match set {
+        // The second scene of this process.
+        Ok(()) | Err(ctrlc::Error::MultipleHandlers) => Ok(()),
+        Err(error) => Err(error).context("Ctrl-C cannot be listened for"),
+    }
 }
 
 /// Whether it came.
