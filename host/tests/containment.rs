@@ -135,6 +135,13 @@ async fn every_misdeed_is_a_fault_with_its_own_reason_and_the_next_call_is_well(
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_is_too_large_is_told_with_the_size_it_may_have() {
+    let Some(revision) = revision() else { return };
+    let fault = told_to(&revision, "large-answer").await.unwrap_err();
+    assert!(fault.to_string().contains(&revision.limits.answer_bytes.to_string()), "{fault}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_flood_of_log_lines_is_cut_and_counted_but_is_no_fault() {
     let Some(revision) = revision() else { return };
     let request = pilothouse::plugin::bindings::Request {
