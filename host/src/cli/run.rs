@@ -72,7 +72,7 @@ pub struct RunArgs {
     /// Name of the lease.
     #[arg(long, env = "PILOTHOUSE_LEADER_ELECTION_ID", value_name = "NAME", default_value = "pilothouse")]
     pub leader_election_id: String,
-    /// Namespace of the lease. Default: the pod's, else `default`.
+    /// Namespace of the lease. Default: the pod's, or that of the kubeconfig's context.
     #[arg(long, env = "PILOTHOUSE_LEADER_ELECTION_NAMESPACE", value_name = "NS")]
     pub leader_election_namespace: Option<String>,
     /// Directory for compiled plugins; a restart then compiles nothing.
