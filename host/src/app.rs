@@ -32,6 +32,7 @@ use crate::disk::Changes;
 use crate::health::{Metrics, Readiness, serve_metrics, serve_probes};
 use crate::plugin::bindings::INTERFACE;
 use crate::plugin::compiled::CompiledCache;
+use crate::plugin::compiler::Compiler;
 use crate::plugin::engine::{Engine, EngineError, EngineOptions};
 use crate::plugin::registry::{Change, Registry};
 use crate::plugin::source::{Directory, Loader};
@@ -284,7 +285,9 @@ async fn load_plugins(
     tasks: &mut JoinSet<AppError>,
 ) -> Result<(), AppError> {
     let engine = Engine::new(EngineOptions::default())?;
-    let cache = CompiledCache::open(&args.cache_dir);
+    let memory = args.compile_memory.map(|bytes| bytes.0);
+    let compiler = Compiler::child_of_this_program(args.compile_threads.max(1), memory);
+    let cache = CompiledCache::open(&args.cache_dir, compiler).with_prebuilt(&args.prebuilt_dir);
     let loader = Loader {
         engine,
         cache,

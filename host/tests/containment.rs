@@ -22,6 +22,7 @@ use pilothouse::controller::watch::Watches;
 use pilothouse::object::{Gvk, ObjectKey};
 use pilothouse::plugin::call::{Answer, Fault, Hook, Reply, call};
 use pilothouse::plugin::compiled::CompiledCache;
+use pilothouse::plugin::compiler::Compiler;
 use pilothouse::plugin::engine::{Engine, EngineOptions};
 use pilothouse::plugin::package::Package;
 use pilothouse::plugin::revision::Revision;
@@ -37,7 +38,9 @@ fn revision() -> Option<Arc<Revision>> {
     let engine = Engine::new(EngineOptions { slots: 16 }).unwrap();
     let package = Package::read(bytes).unwrap();
     let grant = GrantSpec { all_requested: true, ..GrantSpec::default() };
-    Some(Arc::new(Revision::prepare(&engine, &CompiledCache::none(), &package, Some(&grant)).unwrap()))
+    Some(Arc::new(
+        Revision::prepare(&engine, &CompiledCache::none(Compiler::Here), &package, Some(&grant)).unwrap(),
+    ))
 }
 
 /// An API server that serves Secrets and ConfigMaps by discovery and nothing else.
