@@ -125,6 +125,7 @@ async fn host(args: RunArgs) -> Result<(), AppError> {
 
     let api = Api::new(client.clone(), ClientMetrics::register(&registry));
     let discovery = Arc::new(Discovery::new(client.clone()));
+    register(&registry, |registry| discovery.register(registry));
     let watches = Arc::new(Watches::new(client.clone(), Arc::clone(&discovery)));
     register(&registry, |registry| WatchCollector::register(Arc::clone(&watches), registry));
     let (observer, observed) = Observer::new(watches, &config.namespaces);
