@@ -1,17 +1,19 @@
 //! Wiring: from flags to a running host, and down again in order.
 
-use std::path::{Path, PathBuf};
+mod access;
+mod configuration;
+
 use std::sync::Arc;
 use std::time::Duration;
 
-use kube::config::{KubeConfigOptions, Kubeconfig};
 use notify::RecursiveMode;
 use tokio::task::JoinSet;
 
+use access::{connect, identity, own_namespace};
+use configuration::Configuration;
+
 use crate::action::inventory::Inventories;
 use crate::asset::Asset;
-use crate::binding::Binding;
-use crate::capability::grants::{GrantSpec, GrantsFile};
 use crate::capability::metrics::PluginMetrics;
 use crate::cli::run::RunArgs;
 use crate::cluster::Cluster;
@@ -30,13 +32,13 @@ use crate::disk::Changes;
 use crate::health::{Metrics, Readiness, serve_metrics, serve_probes};
 use crate::plugin::bindings::INTERFACE;
 use crate::plugin::compiled::CompiledCache;
+use crate::plugin::compiler::Compiler;
 use crate::plugin::engine::{Engine, EngineError, EngineOptions};
 use crate::plugin::registry::{Change, Registry};
 use crate::plugin::source::{Directory, Loader};
 use crate::status::events::Recorder;
 use crate::status::publish::Publisher;
 use crate::telemetry::{ClientMetrics, SharedRegistry, register, start_logging};
-use crate::watches_file::{self, WatchEntry};
 
 /// Why the host could not do its work.
 #[derive(Debug, thiserror::Error)]
@@ -123,6 +125,7 @@ async fn host(args: RunArgs) -> Result<(), AppError> {
 
     let api = Api::new(client.clone(), ClientMetrics::register(&registry));
     let discovery = Arc::new(Discovery::new(client.clone()));
+    register(&registry, |registry| discovery.register(registry));
     let watches = Arc::new(Watches::new(client.clone(), Arc::clone(&discovery)));
     register(&registry, |registry| WatchCollector::register(Arc::clone(&watches), registry));
     let (observer, observed) = Observer::new(watches, &config.namespaces);
@@ -135,7 +138,7 @@ async fn host(args: RunArgs) -> Result<(), AppError> {
         cluster,
         publisher: Publisher::new(api.clone()),
         recorder: Recorder::start(api.clone(), &identity(&args)),
-        inventories: Inventories::new(api, args.pod_namespace.as_deref().unwrap_or("default")),
+        inventories: Inventories::new(api, &own_namespace(&args, &client)),
         quarantine: Quarantine::default(),
         metrics: ReconcileMetrics::register(&registry),
         plugin_metrics,
@@ -212,9 +215,8 @@ async fn lead(args: &RunArgs, client: kube::Client) -> Leadership {
     if !args.leader_elect {
         return leader::without_election();
     }
-    let namespace =
-        args.leader_election_namespace.as_deref().or(args.pod_namespace.as_deref()).unwrap_or("default");
-    let lease = leader::kube_lease(client, namespace, &args.leader_election_id);
+    let namespace = args.leader_election_namespace.clone().unwrap_or_else(|| own_namespace(args, &client));
+    let lease = leader::kube_lease(client, &namespace, &args.leader_election_id);
     leader::acquire(lease, &leader::identity(&identity(args)), Timing::default()).await
 }
 
@@ -284,7 +286,9 @@ async fn load_plugins(
     tasks: &mut JoinSet<AppError>,
 ) -> Result<(), AppError> {
     let engine = Engine::new(EngineOptions::default())?;
-    let cache = CompiledCache::open(&args.cache_dir);
+    let memory = args.compile_memory.map(|bytes| bytes.0);
+    let compiler = Compiler::child_of_this_program(args.compile_threads.max(1), memory);
+    let cache = CompiledCache::open(&args.cache_dir, compiler).with_prebuilt(&args.prebuilt_dir);
     let loader = Loader {
         engine,
         cache,
@@ -355,124 +359,6 @@ async fn stop_signal() {
     }
 }
 
-async fn connect(args: &RunArgs) -> Result<kube::Client, AppError> {
-    let cluster = |error: &dyn std::error::Error| AppError::Cluster(error.to_string());
-    let options = KubeConfigOptions { context: args.cluster.context.clone(), ..KubeConfigOptions::default() };
-    let mut config = match (&args.cluster.kubeconfig, &options.context) {
-        (Some(path), _) => {
-            let file = Kubeconfig::read_from(path).map_err(|error| cluster(&error))?;
-            kube::Config::from_custom_kubeconfig(file, &options).await.map_err(|error| cluster(&error))?
-        }
-        (None, Some(_)) => kube::Config::from_kubeconfig(&options).await.map_err(|error| cluster(&error))?,
-        (None, None) => kube::Config::infer().await.map_err(|error| cluster(&error))?,
-    };
-    // A write that timed out may have happened: who sent it decides what that means, not the transport.
-    config.default_retry = false;
-    kube::Client::try_from(config).map_err(|error| cluster(&error))
-}
-
 fn default_workers() -> usize {
     std::thread::available_parallelism().map_or(4, |n| n.get() * 2)
-}
-
-/// Who this instance is, in leases and events.
-fn identity(args: &RunArgs) -> String {
-    args.pod_name.clone().unwrap_or_else(|| {
-        let hostname = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-        format!("{}-{}", hostname.trim(), std::process::id())
-    })
-}
-
-/// What the files of the configuration say.
-struct Configuration {
-    grants: Arc<GrantsFile>,
-    entries: Vec<WatchEntry>,
-    namespaces: Vec<String>,
-}
-
-impl Configuration {
-    fn read(args: &RunArgs) -> Result<Self, AppError> {
-        let mut grants = match &args.grants {
-            Some(path) => read_grants(path)?,
-            None => GrantsFile::default(),
-        };
-        let entries = match watches_path(args) {
-            Some(path) => read_watches(&path)?,
-            None => Vec::new(),
-        };
-        if !entries.is_empty() && !grants.plugins.contains_key(&args.watches_plugin) {
-            // As operator-sdk has it: whoever names the charts lets the operator's account install them.
-            tracing::info!(
-                plugin = args.watches_plugin,
-                "the watches file grants the plugin what it asks for, within the RBAC of the host's account"
-            );
-            let spec = GrantSpec { all_requested: true, ..GrantSpec::default() };
-            grants.plugins.insert(args.watches_plugin.clone(), spec);
-        }
-        let namespaces =
-            args.namespace.iter().map(|ns| ns.trim().to_owned()).filter(|ns| !ns.is_empty()).collect();
-        Ok(Self { grants: Arc::new(grants), entries, namespaces })
-    }
-
-    /// Binds the kinds of the watches file; the answer is the trees to be watched.
-    fn bind(&self, args: &RunArgs, supervisor: &Arc<Supervisor>) -> Vec<Arc<Asset>> {
-        let mut assets = Vec::new();
-        let manifest = supervisor.manifest_of(&args.watches_plugin);
-        if manifest.is_none() && !self.entries.is_empty() {
-            tracing::error!(
-                plugin = args.watches_plugin,
-                "the plugin for the watches file is not there yet; its kinds wait for it"
-            );
-        }
-        for entry in &self.entries {
-            let asset = Arc::new(Asset::new("chart", &entry.chart));
-            assets.push(Arc::clone(&asset));
-            supervisor.bind(Binding {
-                plugin: Arc::from(args.watches_plugin.as_str()),
-                gvk: Arc::new(entry.gvk.clone()),
-                selector: entry.selector.clone(),
-                settings: Arc::from(entry.settings.to_string()),
-                assets: vec![asset],
-                finalizer: manifest
-                    .as_ref()
-                    .and_then(|manifest| manifest.finalizer.as_deref())
-                    .map(Arc::from),
-                legacy_finalizers: manifest
-                    .as_ref()
-                    .map(|manifest| manifest.legacy_finalizers.clone())
-                    .unwrap_or_default(),
-                resync: entry.reconcile_period.unwrap_or(args.reconcile_period),
-                origin: entry.origin.clone(),
-            });
-        }
-        assets
-    }
-}
-
-fn watches_path(args: &RunArgs) -> Option<PathBuf> {
-    let default = Path::new("watches.yaml");
-    args.watches_file.clone().or_else(|| default.is_file().then(|| default.to_owned()))
-}
-
-fn read_watches(path: &Path) -> Result<Vec<WatchEntry>, AppError> {
-    let text = read_text(path)?;
-    let (entries, errors) = watches_file::parse(path, &text, &|name| std::env::var(name).ok());
-    for error in &errors {
-        tracing::error!(%error, "entry of the watches file left out; the others are watched");
-    }
-    if let (true, Some(first)) = (entries.is_empty(), errors.first()) {
-        return Err(AppError::Nothing(first.to_string()));
-    }
-    Ok(entries)
-}
-
-fn read_grants(path: &Path) -> Result<GrantsFile, AppError> {
-    let text = read_text(path)?;
-    serde_saphyr::from_str(&text)
-        .map_err(|error| AppError::Config { path: path.display().to_string(), message: error.to_string() })
-}
-
-fn read_text(path: &Path) -> Result<String, AppError> {
-    std::fs::read_to_string(path)
-        .map_err(|error| AppError::Config { path: path.display().to_string(), message: error.to_string() })
 }

@@ -132,6 +132,10 @@ fn read_tree(root: &Path) -> Result<Vec<AssetFile>, AssetError> {
         for entry in fs::read_dir(&directory).map_err(|error| unreadable(&directory, &error))? {
             let entry = entry.map_err(|error| unreadable(&directory, &error))?;
             let name = entry.file_name().to_string_lossy().into_owned();
+            if name.starts_with("..") {
+                // How kubelet keeps the versions of a mounted ConfigMap; its files are met through their own names.
+                continue;
+            }
             let path = if prefix.is_empty() { name } else { format!("{prefix}/{name}") };
             let real = entry.path().canonicalize().map_err(|error| unreadable(&entry.path(), &error))?;
             if !real.starts_with(&real_root) {
@@ -187,6 +191,29 @@ mod tests {
     fn a_missing_tree_is_named_with_the_systems_words() {
         let error = Asset::new("x", Path::new("/no/such/chart")).stat().unwrap_err().to_string();
         assert!(error.starts_with("/no/such/chart: No such file"), "{error}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_mounted_config_map_holds_each_file_once_and_is_the_same_after_an_update_without_a_change() {
+        let volume = tempfile::tempdir().unwrap();
+        let at = |path: &str| volume.path().join(path);
+        let update = |name: &str| {
+            fs::create_dir_all(at(name).join("templates")).unwrap();
+            fs::write(at(name).join("Chart.yaml"), "name: x").unwrap();
+            fs::write(at(name).join("templates/x.yaml"), "a: 1").unwrap();
+            std::os::unix::fs::symlink(name, at("..data_tmp")).unwrap();
+            fs::rename(at("..data_tmp"), at("..data")).unwrap();
+        };
+        update("..1");
+        std::os::unix::fs::symlink("..data/Chart.yaml", at("Chart.yaml")).unwrap();
+        std::os::unix::fs::symlink("..data/templates", at("templates")).unwrap();
+        let asset = Asset::new("x", volume.path());
+        let files = asset.read().unwrap().1;
+        let paths: Vec<_> = files.iter().map(|file| file.path.as_str()).collect();
+        assert_eq!(paths, ["Chart.yaml", "templates/x.yaml"]);
+        update("..2");
+        assert!(!asset.refresh());
     }
 
     #[cfg(unix)]

@@ -37,9 +37,12 @@ pub struct Cli {
 pub enum Command {
     /// Watch, reconcile, until told to stop.
     Run(Box<run::RunArgs>),
-    /// Build and look at plugin files.
+    /// Build, compile and look at plugin files.
     #[command(subcommand)]
     Plugin(plugin::PluginCommand),
+    /// Standard input to standard output; how the host compiles.
+    #[command(name = crate::plugin::compiler::SUBCOMMAND, hide = true)]
+    CompilePlugin(crate::plugin::compiler::ChildArgs),
     /// Print the version, the plugin interface and the engine.
     Version,
 }

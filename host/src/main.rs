@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use clap::Parser as _;
 use pilothouse::app;
 use pilothouse::cli::{Cli, Command, plugin};
+use pilothouse::plugin::compiler;
 
 fn main() -> ExitCode {
     let failed = |error: &dyn std::error::Error, code: u8| {
@@ -23,6 +24,7 @@ fn main() -> ExitCode {
             }
             Err(error) => failed(&error, 1),
         },
+        Command::CompilePlugin(args) => compiler::compile_as_child(&args),
         Command::Version => {
             print!("{}", app::version());
             ExitCode::SUCCESS

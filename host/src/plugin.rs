@@ -1,12 +1,13 @@
 //! Plugins: from the bytes of a component to one hook call inside a sandbox.
 //!
-//! [`package`] reads what a file says about itself without running it, [`compiled`] turns it into machine code
-//! once, [`revision`] links and checks it, [`registry`] knows which revision of each plugin is at work, [`instance`]
+//! [`package`] reads what a file says about itself without running it, [`compiler`] turns it into machine code
+//! once, [`compiled`] keeps that, [`revision`] links and checks it, [`registry`] knows which revision of each plugin is at work, [`instance`]
 //! holds one store with its limits, [`call`] runs one hook in it and names every way it can go wrong.
 
 pub mod bindings;
 pub mod call;
 pub mod compiled;
+pub mod compiler;
 pub mod engine;
 pub mod instance;
 pub mod limits;

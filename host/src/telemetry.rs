@@ -25,7 +25,7 @@ pub enum LogFormat {
 
 /// Starts logging to standard error. `filter` is in `RUST_LOG`'s language.
 pub fn start_logging(format: LogFormat, filter: &str) {
-    let filter = EnvFilter::try_new(filter).unwrap_or_else(|_| EnvFilter::new("info"));
+    let filter = quiet(filter).unwrap_or_else(|_| EnvFilter::new("info"));
     let base = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
@@ -37,6 +37,14 @@ pub fn start_logging(format: LogFormat, filter: &str) {
         LogFormat::Text => base.with_target(false).try_init(),
         LogFormat::Json => base.json().flatten_event(true).try_init(),
     };
+}
+
+/// kube's client and watcher log every failed request. All of these come back to a place that says it once, knows whether it
+/// matters, and counts it. Whoever wants them names their targets.
+const SAID_ELSEWHERE: &str = "kube_client::client::builder=off,kube_runtime::watcher=off";
+
+fn quiet(filter: &str) -> Result<EnvFilter, tracing_subscriber::filter::ParseError> {
+    EnvFilter::try_new(format!("{SAID_ELSEWHERE},{filter}"))
 }
 
 /// Registers metrics under a lock that nothing else holds for long.
@@ -75,5 +83,18 @@ impl ClientMetrics {
     pub fn count(&self, method: &str, code: u16) {
         let code = if code == 0 { "<error>".to_owned() } else { code.to_string() };
         self.requests.get_or_create(&RequestLabels { method: method.to_owned(), code }).inc();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failed_requests_are_not_logged_twice_unless_their_target_is_named() {
+        assert!(quiet("debug").unwrap().to_string().contains("kube_runtime::watcher=off"));
+        let named = quiet("info,kube_runtime::watcher=warn").unwrap().to_string();
+        assert!(named.contains("kube_runtime::watcher=warn") && !named.contains("watcher=off"), "{named}");
+        assert!(quiet("no=such=filter").is_err());
     }
 }

@@ -22,6 +22,7 @@ use pilothouse::controller::watch::Watches;
 use pilothouse::object::{Gvk, ObjectKey};
 use pilothouse::plugin::call::{Answer, Fault, Hook, Reply, call};
 use pilothouse::plugin::compiled::CompiledCache;
+use pilothouse::plugin::compiler::Compiler;
 use pilothouse::plugin::engine::{Engine, EngineOptions};
 use pilothouse::plugin::package::Package;
 use pilothouse::plugin::revision::Revision;
@@ -37,7 +38,9 @@ fn revision() -> Option<Arc<Revision>> {
     let engine = Engine::new(EngineOptions { slots: 16 }).unwrap();
     let package = Package::read(bytes).unwrap();
     let grant = GrantSpec { all_requested: true, ..GrantSpec::default() };
-    Some(Arc::new(Revision::prepare(&engine, &CompiledCache::none(), &package, Some(&grant)).unwrap()))
+    Some(Arc::new(
+        Revision::prepare(&engine, &CompiledCache::none(Compiler::Here), &package, Some(&grant)).unwrap(),
+    ))
 }
 
 /// An API server that serves Secrets and ConfigMaps by discovery and nothing else.
@@ -132,6 +135,13 @@ async fn every_misdeed_is_a_fault_with_its_own_reason_and_the_next_call_is_well(
         assert_eq!(fault.reason(), reason, "{what}: {fault}");
         assert!(told_to(&revision, "nothing").await.is_ok(), "after {what}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_is_too_large_is_told_with_the_size_it_may_have() {
+    let Some(revision) = revision() else { return };
+    let fault = told_to(&revision, "large-answer").await.unwrap_err();
+    assert!(fault.to_string().contains(&revision.limits.answer_bytes.to_string()), "{fault}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

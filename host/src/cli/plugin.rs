@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 
+use crate::plugin::compiled::compile_ahead;
+use crate::plugin::compiler::CompileError;
 use crate::plugin::manifest::{Manifest, ManifestError};
 use crate::plugin::package::{Package, PackageError, embed};
 
@@ -31,7 +33,26 @@ pub enum PluginCommand {
         /// The plugin.
         plugin: PathBuf,
     },
+    /// Compile plugins to machine code that ships with the program: a host that finds it compiles nothing.
+    #[command(after_help = "\
+EXAMPLE (in a Dockerfile, as root):
+  RUN pilothouse plugin compile /plugins/*.wasm
+
+The code runs on every processor of this architecture, with this version of the host. `pilothouse run` believes the
+directory only where nobody could change it who could not change the program as well: on the same mount as the program
+(no volume), it and its files root's or the program's owner's, written by nobody else.")]
+    Compile {
+        /// The plugins.
+        #[arg(required = true)]
+        plugins: Vec<PathBuf>,
+        /// Where to keep the code: what `pilothouse run --prebuilt-dir` names.
+        #[arg(long, value_name = "DIR", default_value = PREBUILT_DIR)]
+        cache_dir: PathBuf,
+    },
 }
+
+/// Where compiled plugins of an image lie.
+pub const PREBUILT_DIR: &str = "/usr/lib/pilothouse/compiled";
 
 /// Why a command could not do its work.
 #[derive(Debug, thiserror::Error)]
@@ -63,6 +84,15 @@ pub enum PluginCommandError {
         #[source]
         source: PackageError,
     },
+    /// It cannot be compiled, or not kept.
+    #[error("{path}: {source}")]
+    Compile {
+        /// The plugin.
+        path: String,
+        /// What is wrong.
+        #[source]
+        source: CompileError,
+    },
 }
 
 /// Does the command; the answer is what to print.
@@ -73,6 +103,7 @@ pub fn execute(command: &PluginCommand) -> Result<String, PluginCommandError> {
     match command {
         PluginCommand::Build { component, manifest, output } => build(component, manifest, output),
         PluginCommand::Inspect { plugin } => inspect(plugin),
+        PluginCommand::Compile { plugins, cache_dir } => compile(plugins, cache_dir),
     }
 }
 
@@ -106,6 +137,20 @@ fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), PluginCommandError> {
         std::fs::set_permissions(file.path(), std::fs::Permissions::from_mode(0o644)).map_err(failed)?;
     }
     file.persist(path).map(drop).map_err(|error| failed(error.error))
+}
+
+fn compile(plugins: &[PathBuf], directory: &Path) -> Result<String, PluginCommandError> {
+    let mut out = String::new();
+    for plugin in plugins {
+        let path = || plugin.display().to_string();
+        let package = Package::read(read(plugin)?)
+            .map_err(|source| PluginCommandError::Package { path: path(), source })?;
+        let compiled = compile_ahead(directory, &package.digest, &package.bytes)
+            .map_err(|source| PluginCommandError::Compile { path: path(), source })?;
+        let _ =
+            writeln!(out, "{}: {} {}", compiled.display(), package.manifest.name, package.manifest.version);
+    }
+    Ok(out)
 }
 
 fn inspect(plugin: &Path) -> Result<String, PluginCommandError> {

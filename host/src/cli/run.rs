@@ -8,6 +8,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::ClusterArgs;
+use super::plugin::PREBUILT_DIR;
 use crate::telemetry::LogFormat;
 use crate::watches_file::go_duration;
 
@@ -72,12 +73,22 @@ pub struct RunArgs {
     /// Name of the lease.
     #[arg(long, env = "PILOTHOUSE_LEADER_ELECTION_ID", value_name = "NAME", default_value = "pilothouse")]
     pub leader_election_id: String,
-    /// Namespace of the lease. Default: the pod's, else `default`.
+    /// Namespace of the lease. Default: the pod's, or that of the kubeconfig's context.
     #[arg(long, env = "PILOTHOUSE_LEADER_ELECTION_NAMESPACE", value_name = "NS")]
     pub leader_election_namespace: Option<String>,
-    /// Directory for compiled plugins; a restart then compiles nothing.
+    /// Directory for compiled plugins; a restart then compiles nothing. The host makes its own in it.
     #[arg(long, env = "PILOTHOUSE_CACHE_DIR", value_name = "DIR", default_value = "/var/cache/pilothouse")]
     pub cache_dir: PathBuf,
+    /// Directory of plugins that were compiled with the image (`pilothouse plugin compile`); nothing is compiled then. It is
+    /// believed only if it ships with the program.
+    #[arg(long, env = "PILOTHOUSE_PREBUILT_DIR", value_name = "DIR", default_value = PREBUILT_DIR)]
+    pub prebuilt_dir: PathBuf,
+    /// Memory that compiling one plugin may take. Default: what the container's limit leaves, else 2Gi.
+    #[arg(long, env = "PILOTHOUSE_COMPILE_MEMORY", value_name = "SIZE", value_parser = bytes)]
+    pub compile_memory: Option<Bytes>,
+    /// Threads that compile a plugin; each takes some more memory.
+    #[arg(long, env = "PILOTHOUSE_COMPILE_THREADS", value_name = "N", default_value_t = 1)]
+    pub compile_threads: usize,
     /// How long calls under way may take to end after SIGTERM.
     #[arg(long, env = "PILOTHOUSE_GRACE_PERIOD", value_name = "DURATION", default_value = "25s", value_parser = duration)]
     pub grace_period: Duration,
@@ -110,6 +121,28 @@ fn address(text: &str) -> Result<Address, String> {
     Ok(Address(Some(parsed)))
 }
 
+/// A number of bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bytes(pub u64);
+
+/// As Kubernetes writes quantities of memory: `128Mi`, `2Gi`, `500M`, or plain bytes.
+fn bytes(text: &str) -> Result<Bytes, String> {
+    let wrong = || format!("{text:?} is no size such as 128Mi or 1Gi");
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let factor = match unit {
+        "" => 1,
+        "k" => 1_000,
+        "M" => 1_000_000,
+        "G" => 1_000_000_000,
+        "Ki" => 1 << 10,
+        "Mi" => 1 << 20,
+        "Gi" => 1 << 30,
+        _ => return Err(wrong()),
+    };
+    number.parse::<u64>().ok().and_then(|n| n.checked_mul(factor)).map(Bytes).ok_or_else(wrong)
+}
+
 fn duration(text: &str) -> Result<Duration, String> {
     go_duration(text).ok_or_else(|| format!("{text:?} is no duration such as 90s or 1m30s"))
 }
@@ -125,6 +158,15 @@ mod tests {
         match cli.command {
             Command::Run(args) => *args,
             other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn sizes_are_written_as_kubernetes_writes_them() {
+        assert_eq!(bytes("96Mi"), Ok(Bytes(96 << 20)));
+        assert_eq!(bytes("1000"), Ok(Bytes(1000)));
+        for wrong in ["", "Mi", "1.5Gi", "1 Mi", "99999999999Gi"] {
+            assert!(bytes(wrong).unwrap_err().contains("128Mi"), "{wrong}");
         }
     }
 

@@ -10,6 +10,10 @@ mod served;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Registry;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -68,9 +72,32 @@ struct Known {
     version: Option<(Version, Instant)>,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct DefinitionLabels {
+    resource: &'static str,
+}
+
+/// Whether definitions are watched, or only read from time to time.
+#[derive(Clone, Debug, Default)]
+struct DefinitionMetrics {
+    up: Family<DefinitionLabels, Gauge>,
+}
+
+impl DefinitionMetrics {
+    fn set(&self, resource: &'static str, up: bool) {
+        self.up.get_or_create(&DefinitionLabels { resource }).set(i64::from(up));
+    }
+
+    #[cfg(test)]
+    fn is_up(&self, resource: &'static str) -> bool {
+        self.up.get_or_create(&DefinitionLabels { resource }).get() == 1
+    }
+}
+
 /// The kinds of the cluster.
 pub struct Discovery {
     client: kube::Client,
+    definitions: DefinitionMetrics,
     known: RwLock<Known>,
     /// One reader at a time; the others find what it found.
     reading: tokio::sync::Mutex<()>,
@@ -87,7 +114,23 @@ impl Discovery {
     /// Knows nothing yet; the first question reads.
     pub fn new(client: kube::Client) -> Self {
         let generation = watch::Sender::new(0);
-        Self { client, known: RwLock::default(), reading: tokio::sync::Mutex::default(), generation }
+        let definitions = DefinitionMetrics::default();
+        Self {
+            client,
+            definitions,
+            known: RwLock::default(),
+            reading: tokio::sync::Mutex::default(),
+            generation,
+        }
+    }
+
+    /// Registers `pilothouse_definition_watch_up`.
+    pub fn register(&self, registry: &mut Registry) {
+        registry.register(
+            "pilothouse_definition_watch_up",
+            "Whether definitions of kinds are watched (1) or only read every half minute (0)",
+            self.definitions.up.clone(),
+        );
     }
 
     /// The resource of a kind. A kind that is not known is looked up again, at most once a second.

@@ -115,9 +115,12 @@ impl Supervisor {
     fn await_sync(self: &Arc<Self>, binding: &Binding, index: usize, watch: &WatchHandle) {
         let name = format!("{}#{index}", binding.gvk);
         self.readiness.wait_for(&name, &format!("the first list of {}", binding.gvk));
-        let (readiness, synced) = (self.readiness.clone(), watch.synced());
+        let (readiness, settled, gvk) = (self.readiness.clone(), watch.settled(), Arc::clone(&binding.gvk));
         tokio::spawn(async move {
-            synced.await;
+            // A definition may come after the host, and with the objects that need the host to be ready.
+            if !settled.await {
+                tracing::warn!(kind = %gvk, "the cluster does not serve the kind yet; the host is ready without it and takes it up when it comes");
+            }
             readiness.done(&name);
         });
     }

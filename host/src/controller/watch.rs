@@ -121,6 +121,8 @@ struct Shared {
     spec: WatchSpec,
     store: Store,
     synced: watch::Sender<bool>,
+    /// Whether the cluster said that it does not serve the kind.
+    not_served: watch::Sender<bool>,
     audience: RwLock<Audience>,
     /// What keeps it from running, in the server's words.
     trouble: Mutex<Option<(Trouble, String)>>,
@@ -174,6 +176,7 @@ impl Watches {
             spec: spec.clone(),
             store: Store::new(Arc::clone(&spec.gvk)),
             synced: watch::Sender::new(false),
+            not_served: watch::Sender::new(false),
             audience: RwLock::default(),
             trouble: Mutex::default(),
             task: Mutex::default(),
@@ -196,6 +199,20 @@ impl WatchHandle {
         let mut synced = self.shared.synced.subscribe();
         async move {
             let _ = synced.wait_for(|synced| *synced).await;
+        }
+    }
+
+    /// Resolves when nothing more is to be waited for: the first list is complete (true), or the cluster does not serve the
+    /// kind (false). Then the watch goes on waiting by itself.
+    pub fn settled(&self) -> impl Future<Output = bool> + Send + 'static {
+        let mut synced = self.shared.synced.subscribe();
+        let mut not_served = self.shared.not_served.subscribe();
+        async move {
+            tokio::select! {
+                biased;
+                _ = synced.wait_for(|synced| *synced) => true,
+                _ = not_served.wait_for(|not_served| *not_served) => false,
+            }
         }
     }
 
@@ -302,12 +319,14 @@ impl Shared {
 
     fn runs(&self) {
         if self.trouble().take().is_some() {
+            self.not_served.send_replace(false);
             tracing::info!(kind = %self.spec.gvk, labels = self.spec.labels, "watch goes on");
         }
     }
 
     /// Says it once, and again when it is another trouble.
     fn interrupted(&self, trouble: Trouble, message: &str) {
+        self.not_served.send_replace(trouble == Trouble::NotServed);
         let before = self.trouble().replace((trouble, message.to_owned()));
         if before.is_some_and(|(before, _)| before == trouble) {
             return;

@@ -172,8 +172,30 @@ fn fault_of(instance: &Instance, revision: &Revision, error: &wasmtime::Error) -
     match instance.exceeded() {
         Some(Exceeded::Memory(asked)) => Fault::Memory { asked, limit: revision.limits.memory },
         Some(Exceeded::Cpu) => Fault::Cpu(revision.limits.cpu),
-        None => Fault::Trap(first_line(error)),
+        None if is_of_the_guest(error) => Fault::Trap(first_line(error)),
+        None => Fault::Answer(unreadable(error, revision)),
     }
+}
+
+/// Whether the guest's own code stopped. What else ends a call is what it handed over: too large, or not what its type
+/// says (text that is no UTF-8, a case that does not exist, a list that lies outside its memory).
+fn is_of_the_guest(error: &wasmtime::Error) -> bool {
+    error.is::<wasmtime::Trap>() || error.is::<wasmtime_wasi::I32Exit>()
+}
+
+/// The engine counts the bytes of each crossing ([`Instance::new`] sets how many) and says so without a figure.
+fn unreadable(error: &wasmtime::Error, revision: &Revision) -> String {
+    let text = first_line(error);
+    if text.contains("too much data") {
+        let limits = &revision.limits;
+        return format!(
+            "more than {} bytes at once; an answer may have {}, host calls of one reconcile together {}",
+            limits.crossing(),
+            limits.answer_bytes,
+            limits.host_bytes
+        );
+    }
+    text
 }
 
 /// The cause in one line: the innermost error says what happened, the outer ones where the stack stood.

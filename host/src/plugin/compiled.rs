@@ -1,146 +1,161 @@
 //! Machine code of components, kept on disk so that a restart compiles nothing.
 //!
-//! A compiled file is trusted code: the engine runs what it holds. So each file carries a keyed hash over its content,
-//! made with a key that only this host's cache directory holds, and is bound to the component's digest and to the
-//! engine's version and settings.
+//! A compiled file is trusted code: the engine runs what it holds. There are two places it may come from.
+//! - The host's **own** directory, which only its user may enter, with a random key inside. Each file carries a keyed hash
+//!   over its name and content, so that nothing is run that this host did not write.
+//! - A **prebuilt** directory that ships with the program (`pilothouse plugin compile`). It has a key too, but whoever
+//!   reads the image knows it: it finds files that were damaged or mixed up, and proves nothing about who wrote them.
+//!   So the directory is believed only where it could not be changed without being able to change the program itself
+//!   ([`trust`]); anything else is refused, aloud, and compiled as if it were not there.
+//!
+//! Both are bound to the component's digest, and the engine checks its version and settings again when it loads.
 
-use std::fs;
+use std::fs::File;
 use std::hash::{Hash, Hasher};
-use std::io::Write as _;
+use std::io::Seek as _;
 use std::path::{Path, PathBuf};
 
-use hmac::digest::KeyInit;
-use hmac::{Hmac, Mac as _};
-use sha2::Sha256;
 use wasmtime::component::Component;
 
+use super::compiler::{CompileError, Compiler};
 use super::engine::Engine;
 
-/// Why a component has no machine code.
-#[derive(Debug, thiserror::Error)]
-pub enum CompileError {
-    /// The compiler refused it.
-    #[error("it does not compile: {0}")]
-    Compile(String),
-}
+mod store;
+mod trust;
+
+use store::Store;
+pub use trust::Distrust;
 
 /// Compiled components by digest.
 #[derive(Clone, Debug)]
 pub struct CompiledCache {
-    directory: Option<PathBuf>,
-    key: [u8; 64],
+    prebuilt: Vec<Store>,
+    own: Option<Store>,
+    compiler: Compiler,
 }
 
 impl CompiledCache {
-    /// A cache in a directory that only this user may enter. Where that cannot be had, a cache that keeps nothing: it
-    /// only costs time, so it is a warning.
-    pub fn open(directory: &Path) -> Self {
-        match prepare(directory) {
-            Ok(key) => Self { directory: Some(directory.to_owned()), key },
+    /// A cache below `directory`, in a place of its own that only this user may enter. Where that cannot be had, a cache
+    /// that keeps nothing: it only costs time, so it is a warning. A directory that cannot be written but holds what
+    /// [`compile_ahead`] made is read, if it can be trusted.
+    pub fn open(directory: &Path, compiler: Compiler) -> Self {
+        let mut cache = Self { prebuilt: Vec::new(), own: None, compiler };
+        match Store::own(directory) {
+            Ok(store) => cache.own = Some(store),
+            Err(_) if Store::is_prebuilt(directory) => return cache.with_prebuilt(directory),
             Err(error) => {
                 tracing::warn!(directory = %directory.display(), %error, "compiled plugins are not kept; starts are slower");
-                Self::none()
             }
         }
+        cache
     }
 
     /// A cache that keeps nothing.
-    pub fn none() -> Self {
-        Self { directory: None, key: [0; 64] }
+    pub fn none(compiler: Compiler) -> Self {
+        Self { prebuilt: Vec::new(), own: None, compiler }
+    }
+
+    /// Looks first into a directory that ships with the program. One that is not there is none; one that cannot be trusted
+    /// is refused, aloud.
+    #[must_use]
+    pub fn with_prebuilt(mut self, directory: &Path) -> Self {
+        if !directory.exists() {
+            return self;
+        }
+        match Store::prebuilt(directory) {
+            Ok(store) => self.prebuilt.push(store),
+            Err(reason) => {
+                tracing::warn!(directory = %directory.display(), %reason, "compiled plugins are not trusted; they are compiled here");
+            }
+        }
+        self
     }
 
     /// The component's machine code, from disk when it is there and untampered, else compiled (seconds of processor
     /// time: call it off the async workers).
     ///
     /// # Errors
-    /// When the component does not compile.
+    /// When the component does not compile, or there is not enough memory for it.
     pub fn load(&self, engine: &Engine, digest: &str, bytes: &[u8]) -> Result<Component, CompileError> {
-        let path = self.path(engine, digest);
-        if let Some(component) = path.as_deref().and_then(|path| self.read(engine, path)) {
+        let prebuilt = prebuilt_name(digest);
+        if let Some(component) = self.prebuilt.iter().find_map(|store| open(engine, store, &prebuilt)) {
             return Ok(component);
         }
-        let compile = |e: wasmtime::Error| CompileError::Compile(format!("{e:#}"));
-        let Some(path) = path else { return Component::new(engine.wasmtime(), bytes).map_err(compile) };
-        let code = engine.wasmtime().precompile_component(bytes).map_err(compile)?;
-        if let Err(error) = self.write(&path, &code) {
-            tracing::warn!(path = %path.display(), %error, "compiled plugin not kept");
-            return Component::new(engine.wasmtime(), bytes).map_err(compile);
+        let name = own_name(engine, digest);
+        if let Some(component) = self.own.as_ref().and_then(|store| open(engine, store, &name)) {
+            return Ok(component);
         }
-        // Mapped from the file, its pages are shared with the page cache and cost no anonymous memory.
-        match self.read(engine, &path) {
-            Some(component) => Ok(component),
-            None => Component::new(engine.wasmtime(), bytes).map_err(compile),
+        tracing::info!(digest, "compiling a plugin that was not compiled before");
+        let Some(store) = &self.own else { return self.compile_unkept(engine, bytes) };
+        let mut file = match store.temporary() {
+            Ok(file) => file,
+            Err(error) => {
+                tracing::warn!(%error, "compiled plugin not kept");
+                return self.compile_unkept(engine, bytes);
+            }
+        };
+        self.compiler.compile(engine, bytes, file.as_file_mut())?;
+        let component = map(engine, file.as_file())?;
+        if let Err(error) = store.keep(file, &name) {
+            tracing::warn!(%error, "compiled plugin not kept");
         }
+        Ok(component)
     }
 
-    fn path(&self, engine: &Engine, digest: &str) -> Option<PathBuf> {
-        let mut hasher = std::hash::DefaultHasher::new();
-        engine.wasmtime().precompile_compatibility_hash().hash(&mut hasher);
-        let directory = self.directory.as_deref()?;
-        Some(directory.join(format!("{digest}-{:016x}.cwasm", hasher.finish())))
-    }
-
-    fn read(&self, engine: &Engine, path: &Path) -> Option<Component> {
-        let code = fs::read(path).ok()?;
-        let tag = fs::read(path.with_extension("mac")).ok()?;
-        if self.mac(path, &code).verify_slice(&tag).is_err() {
-            tracing::warn!(path = %path.display(), "a compiled plugin was changed on disk; it is compiled again");
-            return None;
-        }
-        drop(code);
-        #[expect(
-            unsafe_code,
-            reason = "the only way to load compiled code; its keyed hash was checked above"
-        )]
-        // SAFETY: the bytes were written by this host (checked with a key that lies in a directory only its user may
-        // enter) from `precompile_component` of an engine with the same compatibility hash.
-        let loaded = unsafe { Component::deserialize_file(engine.wasmtime(), path) };
-        loaded
-            .inspect_err(
-                |error| tracing::debug!(path = %path.display(), %error, "compiled plugin not usable"),
-            )
-            .ok()
-    }
-
-    /// Both files appear under their names only when they are whole.
-    fn write(&self, path: &Path, code: &[u8]) -> std::io::Result<()> {
-        let tag = self.mac(path, code).finalize().into_bytes();
-        write_whole(&path.with_extension("mac"), &tag)?;
-        write_whole(path, code)
-    }
-
-    fn mac(&self, path: &Path, code: &[u8]) -> Hmac<Sha256> {
-        let mut mac = <Hmac<Sha256> as KeyInit>::new(&self.key.into());
-        // The name holds the component's digest and the engine's hash: a valid file under another's name is refused.
-        mac.update(path.file_name().unwrap_or_default().as_encoded_bytes());
-        mac.update(code);
-        mac
+    fn compile_unkept(&self, engine: &Engine, bytes: &[u8]) -> Result<Component, CompileError> {
+        let mut file = store::nameless()?;
+        self.compiler.compile(engine, bytes, &mut file)?;
+        map(engine, &file)
     }
 }
 
-fn write_whole(path: &Path, content: &[u8]) -> std::io::Result<()> {
-    let directory = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(directory)?;
-    file.write_all(content)?;
-    file.persist(path).map(drop).map_err(|error| error.error)
+/// Compiles for any processor of this architecture and keeps it in a directory that will ship with the program; the
+/// answer is the file.
+///
+/// # Errors
+/// When the component does not compile or the directory cannot be written.
+pub fn compile_ahead(directory: &Path, digest: &str, bytes: &[u8]) -> Result<PathBuf, CompileError> {
+    let store = Store::shipped(directory)?;
+    let refused = |error: wasmtime::Error| CompileError::Compile(format!("{error:#}"));
+    let code =
+        super::engine::portable().and_then(|engine| engine.precompile_component(bytes)).map_err(refused)?;
+    let mut file = store.temporary()?;
+    std::io::Write::write_all(&mut file, &code)?;
+    file.rewind()?;
+    Ok(store.keep(file, &prebuilt_name(digest))?)
 }
 
-/// Makes the directory private and finds or makes its key.
-fn prepare(directory: &Path) -> std::io::Result<[u8; 64]> {
-    fs::create_dir_all(directory)?;
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        fs::set_permissions(directory, fs::Permissions::from_mode(0o700))?;
-    }
-    let path = directory.join("key");
-    if let Ok(key) = fs::read(&path).map(<[u8; 64]>::try_from)
-        && let Ok(key) = key
-    {
-        return Ok(key);
-    }
-    let mut key = [0; 64];
-    getrandom::fill(&mut key).map_err(|error| std::io::Error::other(error.to_string()))?;
-    write_whole(&path, &key)?;
-    Ok(key)
+fn prebuilt_name(digest: &str) -> String {
+    format!("{digest}.cwasm")
+}
+
+/// Machine code of another engine, or of another processor, has another name.
+fn own_name(engine: &Engine, digest: &str) -> String {
+    let mut hasher = std::hash::DefaultHasher::new();
+    engine.wasmtime().precompile_compatibility_hash().hash(&mut hasher);
+    format!("{digest}-{:016x}.cwasm", hasher.finish())
+}
+
+fn open(engine: &Engine, store: &Store, name: &str) -> Option<Component> {
+    let file = store.open(name)?;
+    let failed = |error: &CompileError| tracing::warn!(name, %error, "compiled plugin not usable; it is compiled here");
+    map(engine, &file).inspect_err(failed).ok()
+}
+
+/// Mapped from the file, its pages are shared with the page cache and cost no anonymous memory.
+fn map(engine: &Engine, file: &File) -> Result<Component, CompileError> {
+    // The open file, not its name: nobody can put another one in its place.
+    #[cfg(target_os = "linux")]
+    let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(file));
+    #[cfg(all(unix, not(target_os = "linux")))]
+    let path = format!("/dev/fd/{}", std::os::fd::AsRawFd::as_raw_fd(file));
+    #[expect(
+        unsafe_code,
+        reason = "the only way to load compiled code; who wrote it is known to every caller"
+    )]
+    // SAFETY: the bytes come from `precompile_component` of this program's engine: this process or its child wrote them a
+    // moment ago, or [`Store::open`] found them whole and from a place that only this host or the program's owner can
+    // write. The engine refuses other versions and settings.
+    let loaded = unsafe { Component::deserialize_file(engine.wasmtime(), path) };
+    loaded.map_err(|error| CompileError::Compile(format!("{error:#}")))
 }

@@ -5,9 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use wasmtime::component::{HasSelf, Linker};
-use wasmtime::{Config, Enabled, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig};
+use wasmtime::{
+    Config, Enabled, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig, RegallocAlgorithm,
+};
 
 use super::bindings::Plugin;
+use super::compiler::Effort;
 use super::instance::HookState;
 use super::limits::MAX_MEMORY;
 
@@ -102,8 +105,52 @@ fn base_config() -> Config {
     // A guest's stack lies inside the fiber's; the rest is for host functions it calls.
     config.max_wasm_stack(1 << 20);
     config.async_stack_size(2 << 20);
+    // Nobody reads where in a guest a trap was, and tables of places are a tenth of the machine code and of the memory that
+    // compiling takes.
     config.wasm_backtrace_details(wasmtime::WasmBacktraceDetails::Disable);
+    config.wasm_backtrace_max_frames(None);
+    config.generate_address_map(false);
+    config.native_unwind_info(false);
+    config.debug_symbols(false);
     config
+}
+
+/// An engine that compiles for this machine and runs nothing.
+///
+/// # Errors
+/// When the processor is not supported.
+pub(super) fn compiling(effort: Effort, parallel: bool) -> wasmtime::Result<wasmtime::Engine> {
+    let mut config = base_config();
+    config.parallel_compilation(parallel);
+    if effort == Effort::Frugal {
+        config.cranelift_regalloc_algorithm(RegallocAlgorithm::SinglePass);
+    }
+    wasmtime::Engine::new(&config)
+}
+
+/// An engine that compiles for any processor of this architecture: a named target stands for no more than all of its
+/// processors can do.
+///
+/// # Errors
+/// When the architecture is not supported.
+pub(super) fn portable() -> wasmtime::Result<wasmtime::Engine> {
+    let mut config = base_config();
+    config.target(target())?;
+    wasmtime::Engine::new(&config)
+}
+
+/// Architecture and system are what the engine compares.
+fn target() -> &'static str {
+    match (std::env::consts::ARCH, std::env::consts::OS) {
+        ("x86_64", "linux") => "x86_64-unknown-linux-gnu",
+        ("aarch64", "linux") => "aarch64-unknown-linux-gnu",
+        ("riscv64", "linux") => "riscv64gc-unknown-linux-gnu",
+        ("s390x", "linux") => "s390x-unknown-linux-gnu",
+        ("x86_64", "macos") => "x86_64-apple-darwin",
+        ("aarch64", "macos") => "aarch64-apple-darwin",
+        // The engine says which it knows.
+        (other, _) => other,
+    }
 }
 
 /// Figures behind these settings: `docs/benchmarks.md`.

@@ -132,9 +132,7 @@ impl Instance {
     ) -> wasmtime::Result<Self> {
         let mut store = Store::new(engine.wasmtime(), HookState::new(limits, context));
         store.limiter(|state| &mut state.memory);
-        store.set_hostcall_fuel(
-            usize::try_from(limits.answer_bytes.max(limits.host_bytes)).unwrap_or(usize::MAX),
-        );
+        store.set_hostcall_fuel(usize::try_from(limits.crossing()).unwrap_or(usize::MAX));
         store.epoch_deadline_callback(on_tick);
         store.set_epoch_deadline(1);
         let plugin = pre.instantiate_async(&mut store).await?;

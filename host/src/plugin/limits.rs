@@ -70,6 +70,12 @@ impl Limits {
             log_bytes: pick(wish.log_kib, ceiling.log_kib, 64).saturating_mul(1024),
         }
     }
+
+    /// Bytes that may cross from the guest to the host at once, whatever they are for: the engine takes no more, before
+    /// anybody looks at them.
+    pub fn crossing(&self) -> u64 {
+        self.answer_bytes.max(self.host_bytes)
+    }
 }
 
 /// What is left of a call's budget. Counted down by every host call.

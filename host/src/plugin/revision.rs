@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::bindings::PluginPre;
-use super::compiled::{CompileError, CompiledCache};
+use super::compiled::CompiledCache;
+use super::compiler::CompileError;
 use super::engine::Engine;
 use super::instance::{HookState, Instance};
 use super::limits::Limits;
@@ -76,12 +77,17 @@ pub enum RevisionError {
 }
 
 impl RevisionError {
+    /// Whether the same file may do better at another try.
+    pub fn may_pass(&self) -> bool {
+        matches!(self, Self::Compile(error) if error.may_pass())
+    }
+
     /// A bounded word for metrics and events.
     pub fn reason(&self) -> &'static str {
         match self {
             Self::Read(_) => "Unreadable",
             Self::Package(error) => error.reason(),
-            Self::Compile(_) => "CompileFailed",
+            Self::Compile(error) => error.reason(),
             Self::Link(_) => "LinkFailed",
             Self::Grant(_) => "GrantInvalid",
             Self::Duplicate { .. } => "NameTaken",

@@ -19,6 +19,10 @@ use crate::disk::Changes;
 /// How long a file may be missing before its plugin is retired: a build tool removes and writes again.
 const GRACE: Duration = Duration::from_secs(3);
 
+/// Between two tries of a file that cannot be compiled now, for want of memory for one: doubles.
+const FIRST_RETRY: Duration = Duration::from_secs(60);
+const LAST_RETRY: Duration = Duration::from_secs(30 * 60);
+
 /// What a directory needs to become plugins.
 #[derive(Clone, Debug)]
 pub struct Loader {
@@ -35,18 +39,25 @@ pub struct Loader {
 }
 
 impl Loader {
-    /// One file: read, described, compiled, linked, put to work. What goes wrong is told to the registry.
-    pub async fn load(&self, path: &Path, bytes: Vec<u8>) {
+    /// One file: read, described, compiled, linked, put to work. What goes wrong is told to the registry; the answer is
+    /// whether the same file may do better at another try.
+    pub async fn load(&self, path: &Path, bytes: Vec<u8>) -> bool {
         let origin = path.display().to_string();
         let package = match Package::read(bytes) {
             Ok(package) => package,
-            Err(error) => return self.registry.refuse(&origin, None, &error.into()),
+            Err(error) => {
+                self.registry.refuse(&origin, None, &error.into());
+                return false;
+            }
         };
         let name = package.manifest.name.clone();
-        if let Err(error) =
-            self.prepare(package).await.and_then(|revision| self.registry.activate(revision, &origin))
-        {
-            self.registry.refuse(&origin, Some(&name), &error);
+        let activated = self.prepare(package).await;
+        match activated.and_then(|revision| self.registry.activate(revision, &origin)) {
+            Ok(()) => false,
+            Err(error) => {
+                self.registry.refuse(&origin, Some(&name), &error);
+                error.may_pass()
+            }
         }
     }
 
@@ -77,6 +88,30 @@ pub struct Directory {
 struct Seen {
     digest: String,
     missing_since: Option<Instant>,
+    /// When a file that could not be compiled for a reason that may pass is tried again, and how long was waited.
+    again: Option<(Instant, Duration)>,
+}
+
+impl Seen {
+    /// Whether these bytes are to be loaded now.
+    fn wants(&mut self, digest: String, now: Instant) -> bool {
+        if self.digest != digest {
+            *self = Self { digest, ..Self::default() };
+            return true;
+        }
+        self.again.is_some_and(|(at, _)| at <= now)
+    }
+
+    fn loaded(&mut self, may_pass: bool, now: Instant) {
+        let wait = self.again.map_or(FIRST_RETRY, |(_, waited)| (waited * 2).min(LAST_RETRY));
+        self.again = may_pass.then_some((now + wait, wait));
+    }
+
+    /// When this file has to be looked at again without a sign.
+    fn due(&self) -> Option<Instant> {
+        let gone = self.missing_since.map(|since| since + GRACE);
+        gone.into_iter().chain(self.again.map(|(at, _)| at)).min()
+    }
 }
 
 impl Directory {
@@ -117,10 +152,9 @@ impl Directory {
         }
         match tokio::fs::read(path).await {
             Ok(bytes) => {
-                let now = digest(&bytes);
-                if seen.digest != now {
-                    seen.digest = now;
-                    self.loader.load(path, bytes).await;
+                if seen.wants(digest(&bytes), Instant::now()) {
+                    let may_pass = self.loader.load(path, bytes).await;
+                    seen.loaded(may_pass, Instant::now());
                 }
             }
             Err(error) => self.loader.registry.refuse(&origin, None, &error.into()),
@@ -149,10 +183,10 @@ impl Directory {
     pub async fn watch(mut self) -> notify::Result<()> {
         let mut changes = Changes::watch(&self.path, RecursiveMode::NonRecursive)?;
         // What changed between the first scan and the watch.
-        let mut look_again = Some(Duration::ZERO);
+        let mut look_again = Some(Instant::now());
         loop {
             let going_on = match look_again {
-                Some(delay) => tokio::time::timeout(delay, changes.settled()).await.unwrap_or(true),
+                Some(at) => tokio::time::timeout_at(at, changes.settled()).await.unwrap_or(true),
                 None => changes.settled().await,
             };
             if !going_on {
@@ -161,8 +195,34 @@ impl Directory {
             if let Err(error) = self.scan().await {
                 tracing::warn!(directory = %self.path.display(), %error, "plugin directory cannot be read");
             }
-            let waiting = self.seen.values().any(|seen| seen.missing_since.is_some());
-            look_again = waiting.then_some(GRACE);
+            look_again = self.seen.values().filter_map(Seen::due).min();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_file_that_could_not_be_compiled_now_is_tried_again_ever_more_seldom_and_a_new_one_at_once() {
+        let start = Instant::now();
+        let mut seen = Seen::default();
+        assert!(seen.wants("a".to_owned(), start));
+        seen.loaded(true, start);
+        assert!(!seen.wants("a".to_owned(), start));
+        let mut waits = Vec::new();
+        let mut now = start;
+        for _ in 0..7 {
+            let due = seen.due().unwrap();
+            waits.push((due - now).as_secs());
+            now = due;
+            assert!(seen.wants("a".to_owned(), now));
+            seen.loaded(true, now);
+        }
+        assert_eq!(waits, [60, 120, 240, 480, 960, 1800, 1800]);
+        assert!(seen.wants("b".to_owned(), now));
+        seen.loaded(false, now);
+        assert_eq!(seen.due(), None);
     }
 }

@@ -229,6 +229,27 @@ async fn a_watch_that_resumed_in_silence_is_no_longer_in_trouble() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn nobody_has_to_wait_for_the_first_list_of_a_kind_that_is_not_served_and_it_is_listed_when_it_comes() {
+    let bench = bench(STREAMS);
+    let waits = bench.join(&spec("g", "Thing"), "test");
+    assert!(!timeout(seconds(5), waits.handle.settled()).await.expect("settled without a list"));
+    assert!(!waits.handle.is_synced());
+    bench.api.serve_things(true);
+    timeout(seconds(60), waits.handle.synced()).await.expect("synced");
+    assert!(waits.handle.settled().await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kind_that_may_not_be_listed_is_waited_for() {
+    let bench = bench(STREAMS);
+    bench.api.fail(Some(Fault { code: 403, retry_after: 0, only: "configmaps" }));
+    let waits = bench.join(&spec("", "ConfigMap"), "test");
+    assert!(timeout(seconds(600), waits.handle.settled()).await.is_err());
+    bench.api.fail(None);
+    assert!(timeout(seconds(60), waits.handle.settled()).await.expect("settled"));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_kind_that_is_not_served_yet_is_waited_for() {
     let bench = bench(PAGES);
     let joined = bench.join(&spec("g", "Thing"), "test");

@@ -1,0 +1,110 @@
+//! The files of the configuration: grants and watches.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::AppError;
+use crate::asset::Asset;
+use crate::binding::Binding;
+use crate::capability::grants::{GrantSpec, GrantsFile};
+use crate::cli::run::RunArgs;
+use crate::controller::supervisor::Supervisor;
+use crate::watches_file::{self, WatchEntry};
+
+/// What the files of the configuration say.
+pub(super) struct Configuration {
+    pub(super) grants: Arc<GrantsFile>,
+    entries: Vec<WatchEntry>,
+    pub(super) namespaces: Vec<String>,
+}
+
+impl Configuration {
+    /// Reads them all. An entry of the watches file that is wrong is left out, aloud.
+    ///
+    /// # Errors
+    /// When a file cannot be read, or nothing of it can be used.
+    pub(super) fn read(args: &RunArgs) -> Result<Self, AppError> {
+        let mut grants = match &args.grants {
+            Some(path) => read_grants(path)?,
+            None => GrantsFile::default(),
+        };
+        let entries = match watches_path(args) {
+            Some(path) => read_watches(&path)?,
+            None => Vec::new(),
+        };
+        if !entries.is_empty() && !grants.plugins.contains_key(&args.watches_plugin) {
+            // As operator-sdk has it: whoever names the charts lets the operator's account install them.
+            tracing::info!(
+                plugin = args.watches_plugin,
+                "the watches file grants the plugin what it asks for, within the RBAC of the host's account"
+            );
+            let spec = GrantSpec { all_requested: true, ..GrantSpec::default() };
+            grants.plugins.insert(args.watches_plugin.clone(), spec);
+        }
+        let namespaces =
+            args.namespace.iter().map(|ns| ns.trim().to_owned()).filter(|ns| !ns.is_empty()).collect();
+        Ok(Self { grants: Arc::new(grants), entries, namespaces })
+    }
+
+    /// Binds the kinds of the watches file; the answer is the trees to be watched.
+    pub(super) fn bind(&self, args: &RunArgs, supervisor: &Arc<Supervisor>) -> Vec<Arc<Asset>> {
+        let mut assets = Vec::new();
+        let manifest = supervisor.manifest_of(&args.watches_plugin);
+        if manifest.is_none() && !self.entries.is_empty() {
+            tracing::error!(
+                plugin = args.watches_plugin,
+                "the plugin for the watches file is not there yet; its kinds wait for it"
+            );
+        }
+        for entry in &self.entries {
+            let asset = Arc::new(Asset::new("chart", &entry.chart));
+            assets.push(Arc::clone(&asset));
+            supervisor.bind(Binding {
+                plugin: Arc::from(args.watches_plugin.as_str()),
+                gvk: Arc::new(entry.gvk.clone()),
+                selector: entry.selector.clone(),
+                settings: Arc::from(entry.settings.to_string()),
+                assets: vec![asset],
+                finalizer: manifest
+                    .as_ref()
+                    .and_then(|manifest| manifest.finalizer.as_deref())
+                    .map(Arc::from),
+                legacy_finalizers: manifest
+                    .as_ref()
+                    .map(|manifest| manifest.legacy_finalizers.clone())
+                    .unwrap_or_default(),
+                resync: entry.reconcile_period.unwrap_or(args.reconcile_period),
+                origin: entry.origin.clone(),
+            });
+        }
+        assets
+    }
+}
+
+fn watches_path(args: &RunArgs) -> Option<PathBuf> {
+    let default = Path::new("watches.yaml");
+    args.watches_file.clone().or_else(|| default.is_file().then(|| default.to_owned()))
+}
+
+fn read_watches(path: &Path) -> Result<Vec<WatchEntry>, AppError> {
+    let text = read_text(path)?;
+    let (entries, errors) = watches_file::parse(path, &text, &|name| std::env::var(name).ok());
+    for error in &errors {
+        tracing::error!(%error, "entry of the watches file left out; the others are watched");
+    }
+    if let (true, Some(first)) = (entries.is_empty(), errors.first()) {
+        return Err(AppError::Nothing(first.to_string()));
+    }
+    Ok(entries)
+}
+
+fn read_grants(path: &Path) -> Result<GrantsFile, AppError> {
+    let text = read_text(path)?;
+    serde_saphyr::from_str(&text)
+        .map_err(|error| AppError::Config { path: path.display().to_string(), message: error.to_string() })
+}
+
+fn read_text(path: &Path) -> Result<String, AppError> {
+    std::fs::read_to_string(path)
+        .map_err(|error| AppError::Config { path: path.display().to_string(), message: error.to_string() })
+}

@@ -1,0 +1,258 @@
+//! A directory of compiled files, each with a keyed hash beside it.
+
+use std::fs::{self, File};
+use std::io::{self, Read as _, Seek as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use hmac::digest::KeyInit;
+use hmac::{Hmac, Mac as _};
+use sha2::Sha256;
+use tempfile::NamedTempFile;
+
+use super::trust::{self, Distrust, Guard};
+
+const KEY: &str = "key";
+type Key = [u8; 64];
+
+/// A directory and its key.
+#[derive(Clone, Debug)]
+pub(super) struct Store {
+    directory: PathBuf,
+    key: Key,
+    /// Whom files must belong to; none: the directory lets nobody else in.
+    guard: Option<Guard>,
+    mode: u32,
+}
+
+impl Store {
+    /// A directory below `base` that this user made and nobody else may enter. `base` may be anybody's: a volume's root
+    /// belongs to root, and with `fsGroup` may be written by a group.
+    pub(super) fn own(base: &Path) -> io::Result<Self> {
+        fs::create_dir_all(base)?;
+        let directory = private(base)?;
+        let key = key_in(&directory, 0o600)?;
+        Ok(Self { directory, key, guard: None, mode: 0o600 })
+    }
+
+    /// A directory that will ship with the program: everybody may read it.
+    pub(super) fn shipped(directory: &Path) -> io::Result<Self> {
+        fs::create_dir_all(directory)?;
+        let key = key_in(directory, 0o644)?;
+        Ok(Self { directory: directory.to_owned(), key, guard: None, mode: 0o644 })
+    }
+
+    /// Whether somebody compiled into it ahead.
+    pub(super) fn is_prebuilt(directory: &Path) -> bool {
+        directory.join(KEY).is_file()
+    }
+
+    /// A directory that ships with the program, if it can be trusted.
+    pub(super) fn prebuilt(directory: &Path) -> Result<Self, Distrust> {
+        let (directory, guard) = Guard::of_program(directory)?;
+        let mut text = Vec::new();
+        guard.open(&directory.join(KEY))?.read_to_end(&mut text)?;
+        let key = text.try_into().map_err(|_| io::Error::other("its key is damaged"))?;
+        Ok(Self { directory, key, guard: Some(guard), mode: 0o644 })
+    }
+
+    /// A file that is whole and written by somebody who knows the key; where the key is no secret, by somebody trusted.
+    pub(super) fn open(&self, name: &str) -> Option<File> {
+        let path = self.directory.join(name);
+        let checked = self.read(&path, name);
+        match checked {
+            Ok(file) => Some(file),
+            Err(Distrust::Unreadable(error)) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(reason) => {
+                tracing::warn!(path = %path.display(), %reason, "a compiled plugin is not trusted; it is compiled again");
+                None
+            }
+        }
+    }
+
+    fn read(&self, path: &Path, name: &str) -> Result<File, Distrust> {
+        let open = |path: &Path| match &self.guard {
+            Some(guard) => guard.open(path),
+            None => trust::open_plain(path),
+        };
+        let mut file = open(path)?;
+        let mut tag = Vec::new();
+        open(&tag_of(path))?.take(1024).read_to_end(&mut tag)?;
+        self.mac(&mut file, name)?.verify_slice(&tag).map_err(|_| Distrust::Changed)?;
+        file.rewind()?;
+        Ok(file)
+    }
+
+    /// A file that has no name yet.
+    pub(super) fn temporary(&self) -> io::Result<NamedTempFile> {
+        NamedTempFile::new_in(&self.directory)
+    }
+
+    /// Gives it its name. Both files appear only when they are whole, the hash first.
+    pub(super) fn keep(&self, mut file: NamedTempFile, name: &str) -> io::Result<PathBuf> {
+        let path = self.directory.join(name);
+        file.as_file_mut().rewind()?;
+        let tag = self.mac(file.as_file_mut(), name)?.finalize().into_bytes();
+        write_whole(&tag_of(&path), &tag, self.mode)?;
+        set_mode(file.path(), self.mode)?;
+        file.persist(&path).map_err(|error| error.error)?;
+        Ok(path)
+    }
+
+    /// Over the name as well, which holds the component's digest: a valid file under another's name is refused.
+    fn mac(&self, file: &mut File, name: &str) -> io::Result<Hmac<Sha256>> {
+        let mut mac = <Hmac<Sha256> as KeyInit>::new(&self.key.into());
+        mac.update(name.as_bytes());
+        let mut buffer = vec![0; 64 << 10];
+        loop {
+            match file.read(&mut buffer)? {
+                0 => return Ok(mac),
+                n => mac.update(buffer.get(..n).unwrap_or_default()),
+            }
+        }
+    }
+}
+
+/// A file without a name, gone with its last reader: in the directory for temporary files, else in memory.
+pub(super) fn nameless() -> io::Result<File> {
+    let on_disk = tempfile::tempfile();
+    #[cfg(target_os = "linux")]
+    if on_disk.is_err() {
+        let memory = rustix::fs::memfd_create("compiled plugin", rustix::fs::MemfdFlags::CLOEXEC)?;
+        return Ok(File::from(memory));
+    }
+    on_disk
+}
+
+fn tag_of(path: &Path) -> PathBuf {
+    path.with_extension("mac")
+}
+
+fn write_whole(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
+    let directory = path.parent().unwrap_or(Path::new("."));
+    let mut file = NamedTempFile::new_in(directory)?;
+    file.write_all(content)?;
+    set_mode(file.path(), mode)?;
+    file.persist(path).map(drop).map_err(|error| error.error)
+}
+
+/// The key that is there, else a new one.
+fn key_in(directory: &Path, mode: u32) -> io::Result<Key> {
+    let path = directory.join(KEY);
+    if let Ok(key) = fs::read(&path).map(Key::try_from)
+        && let Ok(key) = key
+    {
+        // Proves that the directory can be written, too.
+        NamedTempFile::new_in(directory)?;
+        return Ok(key);
+    }
+    let mut key = [0; 64];
+    getrandom::fill(&mut key).map_err(|error| io::Error::other(error.to_string()))?;
+    write_whole(&path, &key, mode)?;
+    Ok(key)
+}
+
+#[cfg(unix)]
+fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::set_permissions(path, fs::Permissions::from_mode(mode))
+}
+
+#[cfg(not(unix))]
+fn set_mode(_: &Path, _: u32) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn private(base: &Path) -> io::Result<PathBuf> {
+    let directory = base.join("compiled");
+    fs::create_dir_all(&directory)?;
+    Ok(directory)
+}
+
+/// Two users may share `base`, as after a change of the pod's user: each has a directory.
+#[cfg(unix)]
+fn private(base: &Path) -> io::Result<PathBuf> {
+    use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+    let user = rustix::process::geteuid().as_raw();
+    for name in ["compiled".to_owned(), format!("compiled-{user}")] {
+        let directory = base.join(name);
+        match fs::DirBuilder::new().mode(0o700).create(&directory) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            _ => {}
+        }
+        let found = fs::symlink_metadata(&directory)?;
+        if !found.is_dir() || found.uid() != user {
+            continue;
+        }
+        // A volume's driver may have opened it to a group.
+        if found.mode() & 0o077 != 0 {
+            set_mode(&directory, 0o700)?;
+        }
+        return Ok(directory);
+    }
+    Err(io::Error::other("another user made the directories of this name"))
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().permissions().mode() & 0o7777
+    }
+
+    fn store_with(name: &str, content: &[u8], base: &Path) -> Store {
+        let store = Store::own(base).unwrap();
+        let mut file = store.temporary().unwrap();
+        file.write_all(content).unwrap();
+        store.keep(file, name).unwrap();
+        store
+    }
+
+    #[test]
+    fn a_directory_of_its_own_is_made_where_the_one_given_belongs_to_all() {
+        let base = tempfile::tempdir().unwrap();
+        // As kubelet mounts an emptyDir with an fsGroup.
+        set_mode(base.path(), 0o2777).unwrap();
+        let store = Store::own(base.path()).unwrap();
+        assert_eq!(mode(base.path()), 0o2777);
+        assert_eq!(mode(&store.directory) & 0o777, 0o700);
+        assert_eq!(mode(&store.directory.join(KEY)), 0o600);
+    }
+
+    #[test]
+    fn a_directory_that_was_opened_to_others_is_closed_again_and_a_link_is_not_followed() {
+        let base = tempfile::tempdir().unwrap();
+        let own = Store::own(base.path()).unwrap().directory;
+        set_mode(&own, 0o770).unwrap();
+        assert_eq!(Store::own(base.path()).unwrap().directory, own);
+        assert_eq!(mode(&own) & 0o777, 0o700);
+
+        let elsewhere = tempfile::tempdir().unwrap();
+        fs::remove_dir_all(&own).unwrap();
+        std::os::unix::fs::symlink(elsewhere.path(), &own).unwrap();
+        let other = Store::own(base.path()).unwrap().directory;
+        assert_ne!(other, own);
+        assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_was_kept_is_found_by_the_next_host_and_a_changed_byte_or_another_name_is_refused() {
+        let base = tempfile::tempdir().unwrap();
+        let store = store_with("a.cwasm", b"machine code", base.path());
+        let again = Store::own(base.path()).unwrap();
+        let mut text = String::new();
+        again.open("a.cwasm").unwrap().read_to_string(&mut text).unwrap();
+        assert_eq!(text, "machine code");
+        assert!(again.open("b.cwasm").is_none());
+
+        let path = store.directory.join("a.cwasm");
+        fs::copy(&path, store.directory.join("b.cwasm")).unwrap();
+        fs::copy(tag_of(&path), store.directory.join("b.mac")).unwrap();
+        assert!(again.open("b.cwasm").is_none(), "under another's name");
+        fs::write(&path, b"machine mode").unwrap();
+        assert!(again.open("a.cwasm").is_none(), "changed");
+    }
+}

@@ -1,0 +1,233 @@
+//! From a component to machine code: in this process, or in a child of it.
+//!
+//! Compiling takes ten times the memory that the host works in, and an allocator gives little of it back. In a child it
+//! is gone when the work is done; a plugin that makes the compiler fail, crash or eat memory harms a child; and the child
+//! stops by itself before the container's limit is reached. That matters: Kubernetes (1.28, cgroup v2) lets the kernel end
+//! all processes of a container when one of them is over the limit.
+
+use std::fs::File;
+use std::io::{Read as _, Seek as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::engine::Engine;
+use crate::memory;
+
+mod child;
+
+pub use child::{ChildArgs, compile as compile_as_child};
+
+/// Name of the hidden subcommand.
+pub const SUBCOMMAND: &str = "compile-plugin";
+/// What the host itself may still need of the container's memory while a child compiles.
+const RESERVE: u64 = 12 << 20;
+/// Where no limit is set, a component that makes the compiler take this is refused.
+const CEILING: u64 = 2 << 30;
+
+/// Why a component has no machine code.
+#[derive(Debug, thiserror::Error)]
+pub enum CompileError {
+    /// The compiler refused it.
+    #[error("it does not compile: {0}")]
+    Compile(String),
+    /// Compiling takes more than there is.
+    #[error(
+        "compiling it takes more than the {} MiB that are left of the container's memory limit; raise the limit, or ship \
+         it compiled (`pilothouse plugin compile`)",
+        .limit >> 20
+    )]
+    Memory {
+        /// Bytes the compiler could have.
+        limit: u64,
+    },
+    /// The compiler was ended from outside, or crashed.
+    #[error("the compiler did not finish: {0}")]
+    Ended(String),
+    /// The machine code cannot be written.
+    #[error("its machine code cannot be kept anywhere: {0}")]
+    Output(#[from] std::io::Error),
+}
+
+impl CompileError {
+    /// Whether another try may go better without another component.
+    pub fn may_pass(&self) -> bool {
+        !matches!(self, Self::Compile(_))
+    }
+
+    /// A bounded word for metrics and events.
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::Compile(_) => "CompileFailed",
+            Self::Memory { .. } => "CompileOutOfMemory",
+            Self::Ended(_) => "CompilerEnded",
+            Self::Output(_) => "CacheNotWritable",
+        }
+    }
+}
+
+/// How much effort a compilation may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effort {
+    /// Good code.
+    Full,
+    /// Little memory for functions that are large: code that is some four times as large and half as fast.
+    Frugal,
+}
+
+/// Who compiles. One component at a time: each takes a multiple of what the host works in.
+#[derive(Clone, Debug)]
+pub enum Compiler {
+    /// This process, at once.
+    Here,
+    /// A child.
+    Child(Arc<Child>),
+}
+
+/// A child of this program.
+#[derive(Debug)]
+pub struct Child {
+    program: PathBuf,
+    threads: usize,
+    memory: Option<u64>,
+    one: Mutex<()>,
+}
+
+impl Compiler {
+    /// Children of the program that runs now. `memory`: bytes each may have; by default what the control group leaves.
+    pub fn child_of_this_program(threads: usize, memory: Option<u64>) -> Self {
+        // The file that was started, also after another one took its name.
+        let own = Path::new("/proc/self/exe");
+        let program = if own.exists() {
+            own.to_owned()
+        } else {
+            std::env::current_exe().unwrap_or_else(|_| PathBuf::from("pilothouse"))
+        };
+        Self::child(&program, threads, memory)
+    }
+
+    /// Children of a program that knows the subcommand.
+    pub fn child(program: &Path, threads: usize, memory: Option<u64>) -> Self {
+        Self::Child(Arc::new(Child { program: program.to_owned(), threads, memory, one: Mutex::default() }))
+    }
+
+    /// Writes the component's machine code to an empty file and goes back to its beginning. Seconds of processor time:
+    /// call it off the async workers.
+    ///
+    /// # Errors
+    /// When the component does not compile, or there is not enough memory for it.
+    pub fn compile(&self, engine: &Engine, bytes: &[u8], output: &mut File) -> Result<(), CompileError> {
+        match self {
+            Self::Here => {
+                let code = engine.wasmtime().precompile_component(bytes);
+                let code = code.map_err(|error| CompileError::Compile(format!("{error:#}")))?;
+                output.write_all(&code)?;
+            }
+            Self::Child(child) => child.compile(bytes, output)?,
+        }
+        output.rewind()?;
+        Ok(())
+    }
+}
+
+impl Child {
+    fn compile(&self, bytes: &[u8], output: &mut File) -> Result<(), CompileError> {
+        let _one = self.one.lock().unwrap_or_else(PoisonError::into_inner);
+        match self.run(bytes, output, Effort::Full) {
+            Err(CompileError::Memory { limit }) => {
+                tracing::warn!(
+                    limit_mib = limit >> 20,
+                    "compiling well takes more memory than there is; the plugin is compiled again with less, and runs slower"
+                );
+                output.rewind()?;
+                output.set_len(0)?;
+                self.run(bytes, output, Effort::Frugal)
+            }
+            result => result,
+        }
+    }
+
+    fn run(&self, bytes: &[u8], output: &File, effort: Effort) -> Result<(), CompileError> {
+        let limit = self
+            .memory
+            .unwrap_or_else(|| memory::available().map_or(CEILING, |left| left.saturating_sub(RESERVE)));
+        let started = |error: std::io::Error| CompileError::Ended(format!("it cannot be started: {error}"));
+        let mut command = Command::new(&self.program);
+        command.args([SUBCOMMAND, &format!("--memory={limit}"), &format!("--threads={}", self.threads)]);
+        if effort == Effort::Frugal {
+            command.arg("--frugal");
+        }
+        // Nothing of the host's environment is a compiler's business. glibc: large blocks go back at once.
+        command.env_clear().env("MALLOC_MMAP_THRESHOLD_", "131072");
+        command.env("RAYON_NUM_THREADS", self.threads.to_string());
+        command.stdin(Stdio::piped()).stderr(Stdio::piped()).stdout(output.try_clone()?);
+        let mut child = command.spawn().map_err(started)?;
+        if let Some(mut input) = child.stdin.take() {
+            // A child that ended early says why by its status.
+            let _ = input.write_all(bytes);
+        }
+        let mut told = String::new();
+        if let Some(mut errors) = child.stderr.take() {
+            let _ = errors.read_to_string(&mut told);
+        }
+        let status = child.wait().map_err(started)?;
+        outcome(status, told.trim(), limit)
+    }
+}
+
+/// What the child's end means.
+fn outcome(status: ExitStatus, told: &str, limit: u64) -> Result<(), CompileError> {
+    const KILL: i32 = 9;
+    #[cfg(unix)]
+    let signal = std::os::unix::process::ExitStatusExt::signal(&status);
+    #[cfg(not(unix))]
+    let signal = None;
+    match (status.code(), signal) {
+        (Some(0), _) => Ok(()),
+        (Some(child::REFUSED), _) => Err(CompileError::Compile(told.to_owned())),
+        (Some(child::OUT_OF_MEMORY), _) => Err(CompileError::Memory { limit }),
+        // The kernel, most likely: the only other one who ends processes so is a person.
+        (_, Some(KILL)) => Err(CompileError::Memory { limit }),
+        _ if told.contains("memory allocation of") => Err(CompileError::Memory { limit }),
+        _ => Err(CompileError::Ended(format!("{status} {told}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ended(script: &str) -> Result<(), CompileError> {
+        let output = Command::new("sh").args(["-c", script]).output().unwrap();
+        outcome(output.status, String::from_utf8_lossy(&output.stderr).trim(), 64 << 20)
+    }
+
+    #[test]
+    fn each_end_of_the_child_is_told_apart() {
+        assert!(ended("exit 0").is_ok());
+        let refused = ended("echo no such import >&2; exit 65").unwrap_err();
+        assert_eq!((refused.reason(), refused.may_pass()), ("CompileFailed", false));
+        assert!(refused.to_string().contains("no such import"));
+        for script in ["exit 75", "kill -9 $$", "echo 'memory allocation of 9 bytes failed' >&2; kill -6 $$"]
+        {
+            let error = ended(script).unwrap_err();
+            assert_eq!((error.reason(), error.may_pass()), ("CompileOutOfMemory", true), "{script}");
+            assert!(
+                error.to_string().contains("64 MiB") && error.to_string().contains("plugin compile"),
+                "{error}"
+            );
+        }
+        let crashed = ended("echo 'panicked at x.rs' >&2; exit 101").unwrap_err();
+        assert_eq!(crashed.reason(), "CompilerEnded");
+        assert!(crashed.to_string().contains("panicked at x.rs"), "{crashed}");
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_named_as_such() {
+        let Compiler::Child(child) = Compiler::child(Path::new("/no/such/program"), 1, None) else {
+            panic!()
+        };
+        let error = child.run(b"", &tempfile::tempfile().unwrap(), Effort::Full).unwrap_err();
+        assert!(error.to_string().contains("cannot be started"), "{error}");
+    }
+}
