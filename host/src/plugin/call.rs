@@ -172,8 +172,18 @@ fn fault_of(instance: &Instance, revision: &Revision, error: &wasmtime::Error) -
     match instance.exceeded() {
         Some(Exceeded::Memory(asked)) => Fault::Memory { asked, limit: revision.limits.memory },
         Some(Exceeded::Cpu) => Fault::Cpu(revision.limits.cpu),
+        None if is_too_much_data(error) => {
+            let limit = revision.limits.answer_bytes.max(revision.limits.host_bytes);
+            Fault::Answer(format!("it hands over more than {limit} bytes at once"))
+        }
         None => Fault::Trap(first_line(error)),
     }
+}
+
+/// The engine stops a guest before more is copied than `Store::set_hostcall_fuel` allows. Its error has no type of its
+/// own (wasmtime 48, `component/func/options.rs`).
+fn is_too_much_data(error: &wasmtime::Error) -> bool {
+    error.root_cause().to_string().contains("fuel allocated for hostcalls")
 }
 
 /// The cause in one line: the innermost error says what happened, the outer ones where the stack stood.

@@ -15,13 +15,15 @@ pub(crate) struct Place {
     directory: tempfile::TempDir,
     namespace: String,
     arguments: Vec<String>,
+    compiled: PathBuf,
 }
 
 impl Place {
     /// A place with these plugins and no project.
     pub(crate) fn new(namespace: &str, kubeconfig: &str, plugins: &[&str]) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let place = Self { directory, namespace: namespace.to_owned(), arguments: Vec::new() };
+        let place =
+            Self { directory, namespace: namespace.to_owned(), arguments: Vec::new(), compiled: compiled() };
         std::fs::create_dir_all(place.path("plugins")).unwrap();
         std::fs::create_dir_all(place.path("project")).unwrap();
         std::fs::write(place.path("kubeconfig"), kubeconfig).unwrap();
@@ -46,6 +48,13 @@ impl Place {
         self
     }
 
+    /// The same, where nothing was compiled before.
+    #[must_use]
+    pub(crate) fn with_nothing_compiled(mut self) -> Self {
+        self.compiled = self.path("compiled");
+        self
+    }
+
     /// A file or directory of the place.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
@@ -54,13 +63,6 @@ impl Place {
     /// A file of the project.
     pub(crate) fn project(&self, name: &str) -> PathBuf {
         self.path("project").join(name)
-    }
-
-    /// A file of the project, rewritten.
-    pub(crate) fn edit(&self, name: &str, edit: impl FnOnce(String) -> String) {
-        let path = self.project(name);
-        let text = std::fs::read_to_string(&path).unwrap();
-        std::fs::write(path, edit(text)).unwrap();
     }
 
     /// Puts a plugin file in its place at once, as a build tool that renames does.
@@ -78,7 +80,7 @@ impl Place {
             .arg("run")
             .arg(format!("--kubeconfig={}", self.path("kubeconfig").display()))
             .arg(format!("--plugin-dir={}", self.path("plugins").display()))
-            .arg(format!("--cache-dir={}", compiled().display()))
+            .arg(format!("--cache-dir={}", self.compiled.display()))
             .arg(format!("--namespace={}", self.namespace))
             .args(&self.arguments)
             .env("NO_COLOR", "1")

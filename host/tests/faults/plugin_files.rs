@@ -28,8 +28,7 @@ fn bad_files() -> Vec<(&'static str, &'static str, Vec<u8>)> {
     const EMPTY_COMPONENT: [u8; 8] = [0, b'a', b's', b'm', 0x0d, 0, 1, 0];
     let hello = plugin("hello.wasm");
     let other_import = replaced(&hello, "pilothouse:operator/kube@0.1.0", "pilothouse:operator/kube@0.9.0");
-    let without_section = replaced(&hello, "pilothouse:manifest", "somebody_:manifest");
-    // What a wider manifest would reconcile is somebody else's.
+    let without_section = replaced(&hello, "pilothouse:manifest", "somebody12:manifest");
     vec![
         ("empty", "NotWasm", Vec::new()),
         ("text", "NotWasm", b"no plugin".to_vec()),

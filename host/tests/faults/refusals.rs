@@ -155,7 +155,9 @@ async fn an_upgrade_the_account_may_not_make_leaves_the_release_and_is_made_when
     bench.make("player-stats", "web", small(1)).await;
     bench.await_revisions("web", &[(1, "deployed")]).await;
     bench.allow(&RESOURCES).await;
-    bench.respec("player-stats", "web", small(2)).await;
+    let mut wanted = small(2);
+    wanted["service"] = json!({"port": 81});
+    bench.respec("player-stats", "web", wanted).await;
     let words = ["services", &bench.account()];
     bench.await_condition("player-stats", "web", ("Ready", "False"), &words).await;
     assert_eq!(bench.history("web").await, [(1, "deployed".to_owned())]);

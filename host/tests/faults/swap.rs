@@ -49,7 +49,9 @@ async fn stream_of_objects(bench: Bench, stop: Arc<AtomicBool>) -> usize {
 async fn a_plugin_saved_while_objects_come_is_at_work_soon_and_no_reconcile_is_lost_or_fails() {
     let Some(bench) = Bench::new("swap").await else { return };
     let kubeconfig = bench.cluster.kubeconfig_text().unwrap();
-    let place = Place::new(&bench.namespace, &kubeconfig, &["hello.wasm"]).with("--grant-requested");
+    let place = Place::new(&bench.namespace, &kubeconfig, &["hello.wasm"])
+        .with("--grant-requested")
+        .with_nothing_compiled();
     let host = place.start();
     host.await_ready().await;
     let stop = Arc::new(AtomicBool::new(false));
@@ -99,7 +101,9 @@ async fn a_plugin_saved_while_objects_come_is_at_work_soon_and_no_reconcile_is_l
 async fn a_file_written_bit_by_bit_is_taken_up_when_it_is_whole() {
     let Some(bench) = Bench::new("swap-slowly").await else { return };
     let kubeconfig = bench.cluster.kubeconfig_text().unwrap();
-    let place = Place::new(&bench.namespace, &kubeconfig, &["hello.wasm"]).with("--grant-requested");
+    let place = Place::new(&bench.namespace, &kubeconfig, &["hello.wasm"])
+        .with("--grant-requested")
+        .with_nothing_compiled();
     let host = place.start();
     host.await_ready().await;
     bench.make("hellos", "web", json!({"greeting": "hi", "replicas": 1})).await;

@@ -73,7 +73,7 @@ async fn wrong_entries_are_told_with_file_line_and_column_and_the_others_are_wat
 async fn a_file_without_one_usable_entry_ends_the_start_and_names_the_place() {
     let Some(bench) = Bench::new("watches-none").await else { return };
     for (watches, words) in [
-        ("- group: a\n  version: v1\n  kind: A\n\tchart: x\n", "watches.yaml:4:"),
+        ("- group: a\n  version: v1\n  kind: A\n\tchart: x\n", "watches.yaml:3:9: "),
         (
             "- group: a\n  version: v1\n  kind: A\n  chart: none\n",
             "watches.yaml:1:1: chart \"none\" not found",
@@ -99,7 +99,7 @@ async fn a_broken_template_stands_on_its_objects_conditions_and_heals_when_it_is
     let _host = place.start();
     bench.make("seconds", "broken", json!({"text": "a"})).await;
     bench.make("player-stats", "whole", small(1)).await;
-    let told = bench.await_condition("seconds", "broken", ("Irreconcilable", "True"), &["map.yaml:6"]).await;
+    let told = bench.await_condition("seconds", "broken", ("ReleaseFailed", "True"), &["map.yaml:6"]).await;
     assert!(told.contains("parse error at (second/templates/map.yaml:6)"), "{told}");
     bench.await_revisions("whole", &[(1, "deployed")]).await;
     second_chart(&place, MAP);
