@@ -147,3 +147,52 @@ async fn a_host_killed_after_any_write_of_an_upgrade_leaves_work_that_the_next_o
     println!("killed after each of {writes} writes of an upgrade");
     assert!((8..MOST).contains(&writes), "{writes} writes in an upgrade");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_killed_after_any_write_of_an_uninstall_leaves_nothing_once_the_next_one_is_there() {
+    let Some(stage) = stage("crash-uninstall").await else { return };
+    const MOST: usize = 16;
+    let name = |n: usize| format!("game-{n:02}");
+    {
+        let _host = stage.place.start();
+        for n in 1..=MOST {
+            stage.bench.make("player-stats", &name(n), with_backup(1)).await;
+        }
+        for n in 1..=MOST {
+            stage.check(&name(n), "install", 1).await;
+        }
+    }
+    let mut writes = 0;
+    for n in 1..=MOST {
+        let release = name(n);
+        let (host, killed) = stage.start_to_be_killed(&release, n);
+        let path = stage.bench.path("player-stats", &release);
+        stage.bench.delete(&path).await;
+        let ended = await_that("the host was killed, or the object is gone", async || {
+            let gone = stage.bench.get(&path).await.is_err();
+            if gone || killed.load(Ordering::SeqCst) { Ok(()) } else { Err("neither".to_owned()) }
+        });
+        ended.await;
+        drop(host);
+        stage.proxy.heal();
+        if !killed.load(Ordering::SeqCst) {
+            break;
+        }
+        let _next = stage.place.start();
+        await_that(format!("killed after write {n} of the uninstall: nothing is left"), async || {
+            let mut left = Vec::new();
+            for resource in ["player-stats", "deployments", "services", "serviceaccounts", "secrets"] {
+                let list = stage.bench.get(&stage.bench.path(resource, "")).await?;
+                let names = list["items"].as_array().cloned().unwrap_or_default();
+                let names =
+                    names.iter().filter_map(|o| o["metadata"]["name"].as_str().map(ToOwned::to_owned));
+                left.extend(names.filter(|name| name.contains(&release)));
+            }
+            if left.is_empty() { Ok(()) } else { Err(format!("{left:?}")) }
+        })
+        .await;
+        writes = n;
+    }
+    println!("killed after each of {writes} writes of an uninstall");
+    assert!((5..MOST).contains(&writes), "{writes} writes in an uninstall");
+}

@@ -123,11 +123,27 @@ async fn a_second_file_of_the_same_name_or_the_same_kind_does_not_displace_the_f
 async fn a_bad_file_at_the_start_is_refused_and_the_others_come_up() {
     let Some(bench) = Bench::new("plugin-start").await else { return };
     let kubeconfig = bench.cluster.kubeconfig_text().unwrap();
-    let place = Place::new(&bench.namespace, &kubeconfig, &["hello.wasm"]).with("--grant-requested");
+    let place = Place::new(&bench.namespace, &kubeconfig, &["hello.wasm"])
+        .with("--grant-requested")
+        .with("--pod-name=host-0")
+        .with(format!("--pod-namespace={}", bench.namespace));
     place.install("a-broken.wasm", b"\0asm but no more");
     let host = place.start();
     host.await_ready().await;
     place.await_log(&["plugin refused", "a-broken.wasm", "Damaged"]).await;
+    await_that("events about the host's pod tell of both", async || {
+        let events = bench.get(&bench.path("events", "")).await?;
+        let of_pod = events["items"].as_array().into_iter().flatten().filter(|event| {
+            event["involvedObject"]["kind"] == "Pod" && event["involvedObject"]["name"] == "host-0"
+        });
+        let told: Vec<String> =
+            of_pod.map(|event| format!("{}: {}", event["reason"], event["message"])).collect();
+        let has = |words: [&str; 2]| told.iter().any(|text| words.iter().all(|word| text.contains(word)));
+        let both =
+            has(["PluginRefused", "a-broken.wasm: Damaged"]) && has(["PluginActivated", "hello 0.1.0"]);
+        if both { Ok(()) } else { Err(format!("{told:?}")) }
+    })
+    .await;
     bench.make("hellos", "web", json!({"greeting": "hi", "replicas": 1})).await;
     bench.await_replicas("web", 1).await;
 }

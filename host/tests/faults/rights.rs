@@ -74,7 +74,7 @@ async fn an_apply_beyond_the_grants_is_denied_to_the_plugin_itself() {
         ["Denied", "patch", "configmaps", "grants"],
         ["Denied", "patch", "secrets", "manifest"],
         ["Denied", "patch", "roles", "manifest"],
-        ["Ok", "created", "resource", ""],
+        ["Ok", "Applied", "uid", ""],
     ]) {
         let lower = answer.to_lowercase();
         assert!(words.iter().all(|word| lower.contains(&word.to_lowercase())), "{answer} without {words:?}");

@@ -132,7 +132,11 @@ async fn a_chart_file_or_values_file_that_is_no_yaml_is_told_with_its_place() {
     std::fs::write(place.project("helm-charts/second/values.yaml"), "a: b\nc: [d\ne: f\n").unwrap();
     let _host = place.start();
     bench.make("seconds", "values", json!({"text": "a"})).await;
-    bench.await_condition("seconds", "values", ("Irreconcilable", "True"), &["values.yaml", "line 3"]).await;
+    let chart = place.project("helm-charts/second").display().to_string();
+    let refused = bench.helm(&["template", "values", &chart]).await.unwrap_err();
+    let words = refused.split_once("Error: ").unwrap().1.trim();
+    let line = ["values.yaml", "line 2", words];
+    bench.await_condition("seconds", "values", ("Irreconcilable", "True"), &line).await;
     std::fs::write(place.project("helm-charts/second/values.yaml"), "a: b\n").unwrap();
     bench.await_revisions("values", &[(1, "deployed")]).await;
     // The chart goes away as a whole and comes back.
