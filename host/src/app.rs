@@ -1,6 +1,7 @@
 //! Wiring: from flags to a running host, and down again in order.
 
 mod access;
+mod announce;
 mod configuration;
 
 use std::sync::Arc;
@@ -133,11 +134,13 @@ async fn host(args: RunArgs) -> Result<(), AppError> {
     let cluster = Arc::new(Cluster::new(api.clone(), Arc::clone(&discovery), Arc::clone(&observer)));
     let (plugins, changes) = Registry::new();
     let plugins = Arc::new(plugins);
+    let recorder = Recorder::start(api.clone(), &identity(&args));
+    let about_plugins = announce::own_pod(&args).map(|pod| (pod, recorder.clone()));
     let reconciler = Arc::new(Reconciler {
         registry: Arc::clone(&plugins),
         cluster,
         publisher: Publisher::new(api.clone()),
-        recorder: Recorder::start(api.clone(), &identity(&args)),
+        recorder,
         inventories: Inventories::new(api, &own_namespace(&args, &client)),
         quarantine: Quarantine::default(),
         metrics: ReconcileMetrics::register(&registry),
@@ -155,7 +158,8 @@ async fn host(args: RunArgs) -> Result<(), AppError> {
     });
 
     tasks.spawn(named("routing", Arc::clone(&supervisor).route(observed)));
-    tasks.spawn(named("plugins", Arc::clone(&supervisor).follow_plugins(changes, announce)));
+    let told = move |change: &Change| announce::announce(change, about_plugins.as_ref());
+    tasks.spawn(named("plugins", Arc::clone(&supervisor).follow_plugins(changes, told)));
     tasks.spawn(named("discovery", Arc::clone(&discovery).follow()));
     tasks.spawn(named("definitions", follow_definitions(Arc::clone(&supervisor), discovery)));
     load_plugins(&args, &config, plugins, &readiness, &mut tasks).await?;
@@ -250,31 +254,6 @@ fn serve_error(what: &'static str, result: std::io::Result<()>) -> AppError {
     match result {
         Ok(()) => AppError::Ended(what.to_owned()),
         Err(source) => AppError::Serve { what, source },
-    }
-}
-
-/// Loud on purpose: a plugin that does not come up must not be a riddle.
-fn announce(change: &Change) {
-    match change {
-        Change::Activated { revision, before: None } => {
-            tracing::info!(plugin = %revision.identity, "plugin at work");
-        }
-        Change::Activated { revision, before: Some(before) } => {
-            tracing::info!(plugin = %revision.identity, before = before.short(), "plugin swapped; calls under way end on the old code");
-        }
-        Change::Refused { origin, name, reason, message } => {
-            let name = name.as_deref().unwrap_or("unknown");
-            tracing::error!(
-                file = origin,
-                plugin = name,
-                reason,
-                message,
-                "plugin refused; what was at work goes on"
-            );
-        }
-        Change::Retired(identity) => {
-            tracing::warn!(plugin = %identity, "plugin gone; its objects are left as they are");
-        }
     }
 }
 

@@ -28,6 +28,16 @@ pub struct Actor<'a> {
     pub owner: &'a Owner,
 }
 
+impl Actor<'_> {
+    /// Whether the grants allow a write, without asking the API server.
+    ///
+    /// # Errors
+    /// [`WriteError::NotGranted`].
+    pub fn may(&self, verb: &str, resource: &Resource, key: &ObjectKey) -> Result<(), WriteError> {
+        check(self, verb, resource, "", key)
+    }
+}
+
 /// Why a write did not happen, or may not have.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum WriteError {

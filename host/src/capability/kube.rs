@@ -11,6 +11,7 @@ use tokio::time::Instant;
 use crate::action::execute::Actor;
 use crate::capability::HookContext;
 use crate::cluster::path::Resource;
+use crate::cluster::request;
 use crate::controller::discovery::DiscoveryError;
 use crate::object::{Gvk, ObjectKey};
 use crate::plugin::bindings::kube::{self, Error};
@@ -39,7 +40,9 @@ impl HookState {
 impl HookContext {
     /// Before a request leaves the host: the plugin's share of the API server.
     async fn pace(&self) -> Result<(), Error> {
-        let share = self.throttle.acquire(Instant::now() + PATIENCE).await;
+        let patience = Instant::now() + PATIENCE;
+        let end = request::deadline().map_or(patience, |end| end.min(patience));
+        let share = self.throttle.acquire(end).await;
         share
             .map_err(|late| Error::Throttled(u64::try_from(late.retry_after.as_millis()).unwrap_or(u64::MAX)))
     }

@@ -6,6 +6,7 @@ use http::{Method, Request, StatusCode, header};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use kube::client::Body;
 use serde_json::Value;
+use tokio::time::Instant;
 
 use crate::telemetry::ClientMetrics;
 
@@ -13,6 +14,25 @@ use crate::telemetry::ClientMetrics;
 pub const TIMEOUT: Duration = Duration::from_secs(30);
 /// A 429 with a wait up to this is waited out here; a longer one is the caller's.
 const SHORT_WAIT: Duration = Duration::from_secs(1);
+
+tokio::task_local! {
+    static DEADLINE: Instant;
+}
+
+/// Runs a future whose requests all have to be over by then, answered or not.
+pub async fn until<T>(deadline: Instant, future: impl Future<Output = T>) -> T {
+    DEADLINE.scope(deadline, future).await
+}
+
+/// The end of what is to be done now, if it has one: [`until`].
+pub fn deadline() -> Option<Instant> {
+    DEADLINE.try_with(|deadline| *deadline).ok()
+}
+
+/// How long a request that begins now may take.
+fn limit() -> Duration {
+    deadline().map_or(TIMEOUT, |end| end.saturating_duration_since(Instant::now()).min(TIMEOUT))
+}
 
 /// What a failed request means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,14 +169,15 @@ impl Api {
     /// Sends one request. A 429 with a wait up to a second is waited out and sent again, twice.
     ///
     /// # Errors
-    /// What the server said, or that it said nothing within [`TIMEOUT`].
+    /// What the server said, or that it said nothing within [`TIMEOUT`] or before the end set by [`until`].
     pub async fn send(&self, call: Call<'_>) -> Result<Reply, ApiError> {
         let mut again = 2_u8;
         loop {
-            let result = match tokio::time::timeout(TIMEOUT, self.send_once(&call)).await {
+            let limit = limit();
+            let result = match tokio::time::timeout(limit, self.send_once(&call)).await {
                 Ok(result) => result,
                 Err(_) => {
-                    Err(ApiError::no_answer(format!("the API server did not answer within {TIMEOUT:?}")))
+                    Err(ApiError::no_answer(format!("the API server did not answer within {limit:.1?}")))
                 }
             };
             let code = result.as_ref().map_or_else(|error| error.code, |reply| reply.code);

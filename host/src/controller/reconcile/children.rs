@@ -57,6 +57,10 @@ impl Reconciler {
                 verdict: Verdict::Retry,
             },
         )?;
+        // What may not be applied must not be announced either: it would have to be deleted one day.
+        for child in &plan.apply {
+            self.check_child(case, revision, child).await?;
+        }
         self.inventories.write(plugin, &case.owner, &plan.announce).await.map_err(record)?;
         for child in plan.apply {
             self.apply_child(case, revision, child).await?;
@@ -82,6 +86,17 @@ impl Reconciler {
             scopes.insert(gvk, namespaced);
         }
         Ok(scopes)
+    }
+
+    /// Whether the grants allow a child.
+    async fn check_child(&self, case: &Case<'_>, revision: &Revision, child: &Value) -> Result<(), Problem> {
+        let Some(key) = ObjectKey::of(child) else { return Ok(()) };
+        let resource =
+            self.cluster.discovery.resolve(&key.gvk).await.map_err(|error| unresolved(&key.gvk, &error))?;
+        let manager = revision.manifest.manager();
+        let actor = actor(case, revision, &manager);
+        let allowed = actor.may("patch", &resource, &key);
+        allowed.map_err(|error| refused(&key, &error, &actor, "patch", &resource.plural))
     }
 
     async fn apply_child(&self, case: &Case<'_>, revision: &Revision, child: Value) -> Result<(), Problem> {

@@ -25,7 +25,15 @@ impl Guest for Misbehave {
     fn reconcile(request: Request) -> Result<Outcome, Failure> {
         let object: serde_json::Value = serde_json::from_str(&request.object).unwrap_or_default();
         let what = object["spec"]["do"].as_str().unwrap_or_default().to_owned();
-        Ok(act(&what))
+        let given: Vec<String> = match &object["spec"]["objects"] {
+            serde_json::Value::Array(objects) => objects.iter().map(ToString::to_string).collect(),
+            _ => Vec::new(),
+        };
+        Ok(match &*what {
+            "children" => Outcome { children: Some(given), ..outcome() },
+            "apply" => apply(given),
+            what => act(what),
+        })
     }
 
     fn finalize(_: Request) -> Result<Finalized, Failure> {
@@ -100,6 +108,18 @@ fn condition(kind: &str) -> types::Condition {
         reason: String::new(),
         message: String::new(),
     }
+}
+
+/// Applies whatever it was given, and says what the host answered to each.
+fn apply(objects: Vec<String>) -> Outcome {
+    let items: Vec<kube::ApplyItem> = objects
+        .into_iter()
+        .map(|object| kube::ApplyItem { object, ownership: kube::Ownership::Mark })
+        .collect();
+    let options = kube::ApplyOptions { force: false, dry_run: false, stop_on_error: false };
+    let answers: Vec<String> =
+        kube::apply(&items, options).iter().map(|answer| format!("{answer:?}")).collect();
+    Outcome { status: Some(serde_json::json!({"answers": answers}).to_string()), ..outcome() }
 }
 
 fn secret() -> Result<Option<String>, kube::Error> {

@@ -1,0 +1,19 @@
+//! Bad input and faults: the real binary, real plugins, a real kube-apiserver, and between them what goes wrong.
+//!
+//! Needs plugins built by `cargo xtask plugins` (`PILOTHOUSE_TEST_PLUGINS` names their directory) and the programs of a
+//! control plane; skips aloud without them.
+
+mod bench;
+mod host;
+mod proxy;
+mod release;
+
+mod api_server;
+mod crash;
+mod many;
+mod plugin_files;
+mod refusals;
+mod rights;
+mod swap;
+mod values;
+mod watches_file;

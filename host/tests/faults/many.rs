@@ -1,0 +1,116 @@
+//! Two hundred releases: they come to rest, and at rest nothing is written.
+
+use std::time::Instant;
+
+use futures::{StreamExt as _, stream};
+use http::Method;
+use serde_json::{Value, json};
+
+use crate::bench::{Bench, await_that};
+use crate::host::{Host, Place};
+use crate::proxy::{Asked, Proxy};
+use crate::release::with_backup;
+
+const MANY: usize = 200;
+
+fn name(n: usize) -> String {
+    format!("game-{n:03}")
+}
+
+/// Changes anything at all, events included. Questions about rights are no changes.
+fn changes(asked: &Asked) -> bool {
+    asked.method != Method::GET && !asked.path.contains("subjectaccessreviews")
+}
+
+async fn at_rest(bench: &Bench) -> Result<(), String> {
+    let list = bench.get(&bench.path("player-stats", "")).await?;
+    let ready = |object: &&Value| {
+        object["status"]["conditions"].as_array().into_iter().flatten().any(|condition| {
+            condition["type"] == "Ready"
+                && condition["status"] == "True"
+                && condition["observedGeneration"] == object["metadata"]["generation"]
+        })
+    };
+    let ready = list["items"].as_array().into_iter().flatten().filter(ready).count();
+    if ready == MANY { Ok(()) } else { Err(format!("{ready} are ready")) }
+}
+
+/// Waits until every object was reconciled once more than now; the answer is what was written meanwhile.
+async fn one_more_round(host: &Host, proxy: &Proxy, reconciled: f64) -> Vec<String> {
+    await_that("every object was reconciled again", async || {
+        let now = host.metric("controller_runtime_reconcile_total", &["helm"]).await;
+        let waiting = host.metric("workqueue_depth", &["helm"]).await;
+        let busy = host.metric("controller_runtime_active_workers", &["helm"]).await;
+        let done = now >= reconciled + MANY as f64 && waiting == 0.0 && busy == 0.0;
+        if done { Ok(()) } else { Err(format!("{now} reconciles, {waiting} waiting")) }
+    })
+    .await;
+    proxy.seen(changes).iter().map(|asked| format!("{} {}", asked.method, asked.path)).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_hundred_releases_come_to_rest_and_then_nothing_is_written() {
+    let Some(bench) = Bench::new("many").await else { return };
+    let proxy = Proxy::start(bench.client.clone()).await;
+    let place = Place::with_project(&bench.namespace, &proxy.kubeconfig());
+    let host = place.start();
+    host.await_ready().await;
+    let started = Instant::now();
+    let (made, of) = (&bench, 1..=MANY);
+    stream::iter(of)
+        .for_each_concurrent(8, |n| async move { made.make("player-stats", &name(n), with_backup(1)).await })
+        .await;
+    let created = started.elapsed();
+    await_that("all are ready", async || at_rest(&bench).await).await;
+    let (took, requests) = (started.elapsed(), proxy.seen(|_| true).len());
+    println!(
+        "{MANY} releases: created in {:.1} s, at rest after {:.1} s, {requests} requests ({:.1} each), {} KiB PSS\n{}",
+        created.as_secs_f64(),
+        took.as_secs_f64(),
+        requests as f64 / MANY as f64,
+        host.pss_kib(),
+        proxy.tally()
+    );
+    assert_eq!(host.metric("pilothouse_plugin_faults_total", &[]).await, 0.0);
+    for n in [1, MANY / 2, MANY] {
+        assert_eq!(bench.history(&name(n)).await, [(1, "deployed".to_owned())]);
+    }
+
+    // Touched, every object is reconciled; there is nothing to do.
+    let before = host.metric("controller_runtime_reconcile_total", &["helm"]).await;
+    settle(&proxy).await;
+    proxy.forget();
+    for n in 1..=MANY {
+        let touch = json!({"metadata": {"annotations": {"touched": "yes"}}});
+        bench.merge(&bench.path("player-stats", &name(n)), &touch).await;
+    }
+    let written = one_more_round(&host, &proxy, before).await;
+    println!("touched and reconciled again: {} requests", proxy.seen(|_| true).len());
+    assert_eq!(written, [""; 0], "nothing was to be written");
+
+    // A host that starts finds everything as it should be.
+    host.kill();
+    proxy.forget();
+    let started = Instant::now();
+    let host = place.start();
+    host.await_ready().await;
+    let written = one_more_round(&host, &proxy, 0.0).await;
+    println!(
+        "restart: all reconciled after {:.1} s, {} requests\n{}",
+        started.elapsed().as_secs_f64(),
+        proxy.seen(|_| true).len(),
+        proxy.tally()
+    );
+    assert_eq!(written, [""; 0], "nothing was to be written after a restart");
+}
+
+/// Events are written in the background: waits until two looks see the same.
+async fn settle(proxy: &Proxy) {
+    let mut last = usize::MAX;
+    await_that("no more requests", async || {
+        let now = proxy.seen(|_| true).len();
+        let same = now == std::mem::replace(&mut last, now);
+        if same { Ok(()) } else { Err(format!("{now}")) }
+    })
+    .await;
+}
