@@ -11,12 +11,12 @@ use crate::setup;
 use crate::steps::{Terminal, say};
 use crate::{build, demo::access::Access};
 
-mod access;
+pub(crate) mod access;
 mod interrupt;
 mod manifest;
 mod project;
 mod scene;
-mod stage;
+pub(crate) mod stage;
 
 use project::Project;
 use scene::Scene;

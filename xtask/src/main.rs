@@ -3,6 +3,7 @@
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
+mod bench;
 mod build;
 mod cluster;
 mod demo;
@@ -44,6 +45,9 @@ enum Task {
     Cluster(cluster::ClusterTask),
     /// Play a scene on a real cluster.
     Demo(demo::DemoArgs),
+    /// Figures of the host at work.
+    #[command(subcommand)]
+    Bench(bench::BenchTask),
     /// Everything CI runs: format, lints, guests, tests on a real API server and a real node, docs.
     Test(test::TestArgs),
     /// Check that released directories of the plugin interface did not change.
@@ -57,6 +61,7 @@ fn main() -> Result<()> {
         Task::Image(args) => image::image(&args),
         Task::Cluster(task) => cluster::run(task),
         Task::Demo(args) => demo::demo(&args),
+        Task::Bench(task) => bench::bench(&task),
         Task::Test(args) => test::test(&args),
         Task::CheckWit => wit::check(),
     }

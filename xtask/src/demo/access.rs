@@ -11,19 +11,19 @@ use crate::steps::output;
 
 /// Where a cluster is, and how one speaks to it.
 #[derive(Clone, Debug)]
-pub(super) struct Access {
+pub(crate) struct Access {
     kubeconfig: PathBuf,
     helm_home: PathBuf,
 }
 
 impl Access {
     /// helm keeps its files in `work`.
-    pub(super) fn new(kubeconfig: &Path, work: &Path) -> Self {
+    pub(crate) fn new(kubeconfig: &Path, work: &Path) -> Self {
         Self { kubeconfig: kubeconfig.to_owned(), helm_home: work.join("helm") }
     }
 
     /// The administrator's.
-    pub(super) fn kubeconfig(&self) -> &Path {
+    pub(crate) fn kubeconfig(&self) -> &Path {
         &self.kubeconfig
     }
 
@@ -31,7 +31,7 @@ impl Access {
     ///
     /// # Errors
     /// What kubectl said.
-    pub(super) fn kubectl(&self, arguments: &[&str]) -> Result<String> {
+    pub(crate) fn kubectl(&self, arguments: &[&str]) -> Result<String> {
         let program = KUBECTL.find(&ToStderr)?;
         output(Command::new(program).env("KUBECONFIG", &self.kubeconfig).args(arguments))
     }
@@ -40,7 +40,7 @@ impl Access {
     ///
     /// # Errors
     /// What helm said.
-    pub(super) fn helm(&self, arguments: &[&str]) -> Result<String> {
+    pub(crate) fn helm(&self, arguments: &[&str]) -> Result<String> {
         let mut command = Command::new(HELM_CLI.find(&ToStderr)?);
         command.env("KUBECONFIG", &self.kubeconfig).args(arguments);
         for name in ["HELM_CACHE_HOME", "HELM_CONFIG_HOME", "HELM_DATA_HOME"] {

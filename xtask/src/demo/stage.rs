@@ -14,7 +14,7 @@ use crate::build;
 use crate::steps::{run, say};
 
 /// The host of a scene, on copies of the project and the plugins that the scene may edit.
-pub(super) trait Stage {
+pub(crate) trait Stage {
     /// Starts it.
     fn start(&mut self) -> Result<()>;
     /// Stops it in order, as a node does that is drained.
@@ -53,7 +53,7 @@ impl Copies {
 
 /// The host as a process of this machine.
 #[derive(Debug)]
-pub(super) struct Process {
+pub(crate) struct Process {
     program: PathBuf,
     kubeconfig: PathBuf,
     copies: Copies,
@@ -63,7 +63,7 @@ pub(super) struct Process {
 
 impl Process {
     /// Everything but the start.
-    pub(super) fn prepare(access: &Access, source: &Path, plugins: &[PathBuf], work: &Path) -> Result<Self> {
+    pub(crate) fn prepare(access: &Access, source: &Path, plugins: &[PathBuf], work: &Path) -> Result<Self> {
         Ok(Self {
             program: build::host()?,
             kubeconfig: access.kubeconfig().to_owned(),
@@ -71,6 +71,13 @@ impl Process {
             log: work.join("host.log"),
             child: None,
         })
+    }
+}
+
+impl Process {
+    /// Its process, while it runs.
+    pub(crate) fn pid(&self) -> Option<u32> {
+        self.child.as_ref().map(Child::id)
     }
 }
 
@@ -87,6 +94,7 @@ impl Stage for Process {
             .arg(format!("--kubeconfig={}", self.kubeconfig.display()))
             .arg(format!("--plugin-dir={}", self.copies.plugins.display()))
             .arg(format!("--cache-dir={}", cache.display()))
+            .arg("--grant-requested")
             .args(["--metrics-bind-address=0", "--health-probe-bind-address=0"])
             .stdout(log.try_clone()?)
             .stderr(log)
@@ -137,7 +145,7 @@ impl Drop for Process {
 
 /// The host in a pod; project and plugins are directories of the node.
 #[derive(Debug)]
-pub(super) struct Pod {
+pub(crate) struct Pod {
     access: Access,
     copies: Copies,
     values: PathBuf,
@@ -150,7 +158,7 @@ const SELECTOR: &str = "app.kubernetes.io/name=pilothouse";
 
 impl Pod {
     /// Everything but the start. The host's image is on the node already.
-    pub(super) fn prepare(access: &Access, source: &Path, plugins: &[PathBuf], work: &Path) -> Result<Self> {
+    pub(crate) fn prepare(access: &Access, source: &Path, plugins: &[PathBuf], work: &Path) -> Result<Self> {
         let copies = Copies::make(source, plugins, work)?;
         let directory = |path: &Path| serde_json::json!({"hostPath": {"path": path.display().to_string(), "type": "Directory"}});
         let values = serde_json::json!({
@@ -230,7 +238,7 @@ impl Stage for Pod {
 }
 
 /// The last lines of a log.
-pub(super) fn tail(text: &str, lines: usize) -> String {
+pub(crate) fn tail(text: &str, lines: usize) -> String {
     let all: Vec<&str> = text.lines().collect();
     all.get(all.len().saturating_sub(lines)..).unwrap_or_default().join("\n")
 }
