@@ -40,14 +40,28 @@ pub(crate) fn host_triple() -> Result<String> {
 /// image; the target is named, so that macros and build scripts are left out of that.
 pub(crate) fn cargo(subcommand: &str) -> Result<Command> {
     let triple = host_triple()?;
-    let mut command = Command::new("cargo");
-    command.current_dir(root()).env("CARGO_TARGET_DIR", target_dir()).arg(subcommand);
+    let mut command = plain_cargo();
+    command.arg(subcommand);
     if cfg!(target_os = "linux") {
         let variable = format!("CARGO_TARGET_{}_RUSTFLAGS", triple.to_uppercase().replace('-', "_"));
         command.env(variable, "-C target-feature=+crt-static");
     }
     command.args(["--release", "--target", &triple]);
     Ok(command)
+}
+
+/// cargo as one would call it by hand. What `cargo run` tells xtask about itself is taken away: build scripts (ring's)
+/// look at it, and everything behind them would be built again after every change between the two ways of calling.
+fn plain_cargo() -> Command {
+    let mut command = Command::new("cargo");
+    command.current_dir(root()).env("CARGO_TARGET_DIR", target_dir());
+    for (name, _) in std::env::vars_os() {
+        let name = name.to_string_lossy();
+        if name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") {
+            command.env_remove(name.as_ref());
+        }
+    }
+    command
 }
 
 /// Builds the host; its file.
@@ -82,11 +96,15 @@ fn components(below: &Path) -> Result<Vec<PathBuf>> {
     let mut built = Vec::new();
     for (package, manifest) in plugin_crates(below)? {
         say(&format!("building plugin {package}"));
-        run(Command::new("cargo")
-            .current_dir(root())
-            .env("CARGO_TARGET_DIR", target_dir())
-            .env("CARGO_TARGET_WASM32_WASIP2_RUSTFLAGS", GUEST_FLAGS)
-            .args(["build", "--profile", "guest", "--target", "wasm32-wasip2", "--package", &package]))?;
+        run(plain_cargo().env("CARGO_TARGET_WASM32_WASIP2_RUSTFLAGS", GUEST_FLAGS).args([
+            "build",
+            "--profile",
+            "guest",
+            "--target",
+            "wasm32-wasip2",
+            "--package",
+            &package,
+        ]))?;
         let component =
             target_dir().join("wasm32-wasip2/guest").join(format!("{}.wasm", package.replace('-', "_")));
         let name = plugin_name(&manifest)?;
