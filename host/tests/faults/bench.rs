@@ -32,7 +32,7 @@ pub(crate) async fn await_that<T>(
         match look().await {
             Ok(found) => return (found, started.elapsed()),
             Err(seen) => {
-                assert!(started.elapsed() < PATIENCE, "not seen in {PATIENCE:?}: {what}; but {seen}")
+                assert!(started.elapsed() < PATIENCE, "not seen in {PATIENCE:?}: {what}; but {seen}");
             }
         }
         tokio::time::sleep(pause).await;
