@@ -8,6 +8,7 @@ use kube::Client;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use pilothouse::capability::grants::GrantSpec;
 use pilothouse::plugin::compiled::CompiledCache;
+use pilothouse::plugin::compiler::Compiler;
 use pilothouse::plugin::engine::{Engine, EngineOptions};
 use pilothouse::plugin::package::Package;
 use pilothouse::plugin::revision::Revision;
@@ -32,7 +33,7 @@ pub(crate) async fn await_that<T>(
         match look().await {
             Ok(found) => return (found, started.elapsed()),
             Err(seen) => {
-                assert!(started.elapsed() < PATIENCE, "not seen in {PATIENCE:?}: {what}; but {seen}")
+                assert!(started.elapsed() < PATIENCE, "not seen in {PATIENCE:?}: {what}; but {seen}");
             }
         }
         tokio::time::sleep(pause).await;
@@ -120,7 +121,7 @@ impl Bench {
     pub(crate) async fn prepare(&self) {
         let compiling = tokio::task::spawn_blocking(|| {
             let engine = Engine::new(EngineOptions::default()).unwrap();
-            let cache = CompiledCache::open(&compiled());
+            let cache = CompiledCache::open(&compiled(), Compiler::Here);
             let grant = GrantSpec { all_requested: true, ..GrantSpec::default() };
             for name in PLUGINS {
                 let package = Package::read(plugin(name)).unwrap();

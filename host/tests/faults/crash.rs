@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::bench::{Bench, await_that};
 use crate::host::{Host, Place};
-use crate::proxy::{Asked, Fault, Proxy, nth};
+use crate::proxy::{Act, Asked, Fault, Proxy, nth};
 use crate::release::{Node, with_backup};
 
 /// A namespace with a project behind a proxy, and the node that runs its hooks.
@@ -29,7 +29,7 @@ async fn stage(namespace: &str) -> Option<Stage> {
 impl Stage {
     /// Starts a host that is killed when the answer of the n-th write for this release is on its way.
     fn start_to_be_killed(&self, release: &str, n: usize) -> (Host, Arc<AtomicBool>) {
-        let killer: Arc<Mutex<Option<Arc<dyn Fn() + Send + Sync>>>> = Arc::default();
+        let killer: Arc<Mutex<Option<Act>>> = Arc::default();
         let killed = Arc::new(AtomicBool::new(false));
         let (given, flag, name) = (Arc::clone(&killer), Arc::clone(&killed), release.to_owned());
         let kill = move || {

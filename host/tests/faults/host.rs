@@ -9,6 +9,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use crate::bench::{self, await_that, compiled};
+use crate::proxy::Act;
 
 /// What a host runs on: plugins, an operator-sdk project, a kubeconfig.
 pub(crate) struct Place {
@@ -157,7 +158,7 @@ impl Host {
     }
 
     /// SIGKILL, for others to bring about.
-    pub(crate) fn killer(&self) -> Arc<dyn Fn() + Send + Sync> {
+    pub(crate) fn killer(&self) -> Act {
         let child = Arc::clone(&self.child);
         Arc::new(move || kill(&child))
     }

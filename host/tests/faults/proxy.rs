@@ -57,6 +57,9 @@ impl Asked {
     }
 }
 
+/// Something that happens when a request was done.
+pub(crate) type Act = Arc<dyn Fn() + Send + Sync>;
+
 /// What happens to a request.
 #[derive(Clone)]
 pub(crate) enum Fault {
@@ -73,7 +76,7 @@ pub(crate) enum Fault {
     /// A watch that begins with the event `ERROR` and code 410.
     Expire,
     /// The request is done; then this happens, and no answer comes.
-    Then(Arc<dyn Fn() + Send + Sync>),
+    Then(Act),
 }
 
 impl fmt::Debug for Fault {
