@@ -31,14 +31,14 @@ pub(crate) struct Items<'a> {
     pub(crate) items: &'a [ApplyItem],
 }
 
-/// Whether the error is a refusal that asking again does not heal.
+/// Whether the error is a refusal that asking again does not heal. A conflict is none: applies are forced, so what is left
+/// is another writer who came in between.
 pub(crate) fn is_refusal(error: &KubeError) -> bool {
     matches!(
         error,
         KubeError::Denied(_)
             | KubeError::Invalid(_)
             | KubeError::NotFound(_)
-            | KubeError::Conflict(_)
             | KubeError::AlreadyExists(_)
     )
 }
