@@ -143,6 +143,15 @@ impl Queue {
         self.shared.work.notify_one();
     }
 
+    /// Adds an object if a call for it is under way: what the call has read may be outdated by what is told now. Says
+    /// nothing of objects at rest.
+    pub fn add_if_running(&self, key: &ObjectKey, lane: &Arc<str>, reason: Reason, priority: Priority) {
+        let mut state = self.shared.state();
+        if state.is_running(key) {
+            state.add(Instant::now(), key, lane, reason, priority);
+        }
+    }
+
     /// Adds an object after a while. Of several delayed adds of a key the earliest counts, and a call that starts
     /// before takes their place. It may be called for a running key: the delay then counts from now as well.
     pub fn add_after(

@@ -86,6 +86,11 @@ impl Routes {
         matters(trigger, kind).then_some(owner)
     }
 
+    /// The owner with this uid.
+    pub fn owner(&self, uid: &str) -> Option<&ObjectKey> {
+        self.owners.get(uid)
+    }
+
     /// Owners that asked for what this watch tells.
     pub fn waiting_for(&self, spec: &WatchSpec, kind: Kind) -> Vec<ObjectKey> {
         let waiting = self.by_spec.get(spec).into_iter().flatten();

@@ -182,27 +182,33 @@ impl Supervisor {
             self.reconciler.cluster.executor.forget(&event.key);
         }
         let kind = match (&event.before, &event.after) {
-            // The first list after a start: owners are queued anyway.
-            (None, Some(_)) if event.relisted => return,
             (_, Some(after))
                 if self.reconciler.cluster.executor.is_own_write(&event.key, &after.resource_version) =>
             {
                 return;
             }
+            // A first list. Owners that wait for this kind may have read it before it became what it is.
+            (None, Some(_)) if event.relisted => Kind::StatusOnly,
             (Some(before), Some(after)) if before.digest == after.digest => Kind::StatusOnly,
             _ => Kind::Drift,
         };
         let Some((_, uid)) = crate::action::ownership::owner_of(|label| state.label(label)) else { return };
-        let owner = self.routes().owner_of_child(uid, &event.key.gvk, kind).cloned();
-        if let Some(owner) = owner {
-            self.enqueue(&owner, Reason::Child(event.key.clone()));
+        let (waiting, owner) = {
+            let routes = self.routes();
+            (routes.owner_of_child(uid, &event.key.gvk, kind).cloned(), routes.owner(uid).cloned())
+        };
+        match (waiting, owner) {
+            (Some(owner), _) => self.enqueue(&owner, Reason::Child(event.key.clone())),
+            // Nobody waits for it yet; a call under way may be about to say so, on what it read before this.
+            (None, Some(owner)) => self.enqueue_if_running(&owner, Reason::Child(event.key.clone())),
+            (None, None) => {}
         }
     }
 
     fn on_wished(&self, spec: &WatchSpec, observed: &Observed) {
         let event = &observed.event;
         let kind = match (&event.before, &event.after) {
-            (None, Some(_)) if event.relisted => return,
+            (None, Some(_)) if event.relisted => Kind::StatusOnly,
             (Some(before), Some(after)) if before.digest == after.digest => Kind::StatusOnly,
             _ => Kind::Drift,
         };
@@ -216,6 +222,13 @@ impl Supervisor {
         let bound = self.bound.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(entry) = bound.get(&owner.gvk) {
             self.queue.add(owner, &entry.binding.plugin, reason, Priority::High);
+        }
+    }
+
+    fn enqueue_if_running(&self, owner: &ObjectKey, reason: Reason) {
+        let bound = self.bound.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(entry) = bound.get(&owner.gvk) {
+            self.queue.add_if_running(owner, &entry.binding.plugin, reason, Priority::High);
         }
     }
 

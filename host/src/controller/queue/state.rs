@@ -182,6 +182,10 @@ impl State {
         self.settle(now, key);
     }
 
+    pub(super) fn is_running(&self, key: &ObjectKey) -> bool {
+        self.entries.get(key).is_some_and(|entry| entry.running.is_some())
+    }
+
     pub(super) fn add_after(
         &mut self,
         now: Instant,

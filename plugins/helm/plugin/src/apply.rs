@@ -36,10 +36,7 @@ pub(crate) struct Items<'a> {
 pub(crate) fn is_refusal(error: &KubeError) -> bool {
     matches!(
         error,
-        KubeError::Denied(_)
-            | KubeError::Invalid(_)
-            | KubeError::NotFound(_)
-            | KubeError::AlreadyExists(_)
+        KubeError::Denied(_) | KubeError::Invalid(_) | KubeError::NotFound(_) | KubeError::AlreadyExists(_)
     )
 }
 
