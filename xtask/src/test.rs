@@ -28,6 +28,9 @@ pub(crate) struct TestArgs {
     no_node: bool,
 }
 
+/// Links to private items are for those who read the source.
+const DOC_LINTS: &str = "-D warnings -A rustdoc::private_intra_doc_links";
+
 /// What a test may do: a panic is how it fails.
 const TEST_MAY: [&str; 9] = [
     "missing-docs",
@@ -62,7 +65,7 @@ pub(crate) fn test(args: &TestArgs) -> Result<()> {
     }
     end_to_end(args, &mut steps, &mut told);
     steps.step("documentation builds", || {
-        run(cargo("doc")?.args(["--workspace", "--no-deps", "--quiet"]).env("RUSTDOCFLAGS", "-D warnings"))
+        run(cargo("doc")?.args(["--workspace", "--no-deps", "--quiet"]).env("RUSTDOCFLAGS", DOC_LINTS))
     });
     told.repeat();
     steps.finish()
