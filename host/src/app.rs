@@ -39,6 +39,7 @@ use crate::plugin::registry::{Change, Registry};
 use crate::plugin::source::{Directory, Loader};
 use crate::status::events::Recorder;
 use crate::status::publish::Publisher;
+use crate::telemetry::traces::{Traces, TracesError};
 use crate::telemetry::{ClientMetrics, SharedRegistry, register, start_logging};
 
 /// Why the host could not do its work.
@@ -73,6 +74,9 @@ pub enum AppError {
         #[source]
         source: std::io::Error,
     },
+    /// Traces cannot be sent as asked.
+    #[error(transparent)]
+    Traces(#[from] TracesError),
     /// Another instance holds the lease now.
     #[error("lost the leader lease")]
     LeaseLost,
@@ -101,10 +105,15 @@ pub fn version() -> String {
 /// # Errors
 /// What kept it from starting, or what ended it.
 pub fn run(args: RunArgs) -> Result<(), AppError> {
-    start_logging(args.log_format, &args.log);
     let runtime =
         tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(AppError::Runtime)?;
+    let traces = Traces::start(&args.traces, runtime.handle())?;
+    start_logging(args.log_format, &args.log, traces.as_ref());
     let result = runtime.block_on(host(args));
+    if let Some(traces) = traces {
+        // On this thread: the runtime's send the last batch.
+        traces.finish();
+    }
     runtime.shutdown_timeout(Duration::from_secs(1));
     result
 }
@@ -266,7 +275,7 @@ async fn load_plugins(
 ) -> Result<(), AppError> {
     let engine = Engine::new(EngineOptions::default())?;
     let memory = args.compile_memory.map(|bytes| bytes.0);
-    let compiler = Compiler::child_of_this_program(args.compile_threads.max(1), memory);
+    let compiler = Compiler::child_of_this_program(compile_threads(args), memory);
     let cache = CompiledCache::open(&args.cache_dir, compiler).with_prebuilt(&args.prebuilt_dir);
     let loader = Loader {
         engine,
@@ -336,6 +345,12 @@ async fn stop_signal() {
         _ = tokio::signal::ctrl_c() => {}
         _ = terminate.recv() => {}
     }
+}
+
+/// Each takes memory, of which a pod has less than it has processors.
+fn compile_threads(args: &RunArgs) -> usize {
+    let there = || std::thread::available_parallelism().map_or(1, |n| n.get().min(2));
+    args.compile_threads.unwrap_or_else(there).max(1)
 }
 
 fn default_workers() -> usize {

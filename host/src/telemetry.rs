@@ -1,4 +1,4 @@
-//! What the host says about itself: log lines, metrics.
+//! What the host says about itself: log lines, metrics, traces.
 
 use std::io::IsTerminal as _;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,8 +7,13 @@ use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::registry::Registry;
-use tracing_subscriber::EnvFilter;
-use tracing_subscriber::fmt::format::FmtSpan;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{EnvFilter, Layer as _, fmt};
+
+pub mod traces;
+
+use traces::Traces;
 
 /// The registry of everything under `/metrics`.
 pub type SharedRegistry = Arc<Mutex<Registry>>;
@@ -23,20 +28,20 @@ pub enum LogFormat {
     Json,
 }
 
-/// Starts logging to standard error. `filter` is in `RUST_LOG`'s language.
-pub fn start_logging(format: LogFormat, filter: &str) {
+/// Starts logging to standard error, and spans on their way to a collector. `filter` is in `RUST_LOG`'s language and
+/// holds for log lines alone.
+pub fn start_logging(format: LogFormat, filter: &str, traces: Option<&Traces>) {
     let filter = quiet(filter).unwrap_or_else(|_| EnvFilter::new("info"));
-    let base = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        // Colours are for people at a terminal, not for files.
-        .with_ansi(std::io::stderr().is_terminal())
-        .with_span_events(FmtSpan::NONE);
-    // A second start (tests) keeps the first.
-    let _ = match format {
-        LogFormat::Text => base.with_target(false).try_init(),
-        LogFormat::Json => base.json().flatten_event(true).try_init(),
+    // Colours are for people at a terminal, not for files.
+    let lines = fmt::layer().with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal());
+    let lines = match format {
+        LogFormat::Text => lines.with_target(false).boxed(),
+        LogFormat::Json => lines.json().flatten_event(true).boxed(),
     };
+    let subscriber =
+        tracing_subscriber::registry().with(lines.with_filter(filter)).with(traces.map(Traces::layer));
+    // A second start (tests) keeps the first.
+    let _ = subscriber.try_init();
 }
 
 /// kube's client and watcher log every failed request. All of these come back to a place that says it once, knows whether it

@@ -9,11 +9,14 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 
 use pilothouse::plugin::compiled::CompiledCache;
 use pilothouse::plugin::compiler::{CompileError, Compiler};
 use pilothouse::plugin::engine::{Engine, EngineOptions};
 use pilothouse::plugin::package::Package;
+use pilothouse::plugin::registry::{Change, Registry};
+use pilothouse::plugin::source::Loader;
 
 const HOST: &str = env!("CARGO_BIN_EXE_pilothouse");
 const MIB: u64 = 1 << 20;
@@ -54,13 +57,68 @@ fn a_child_compiles_what_the_host_then_finds_on_disk_and_the_host_stays_small() 
     let directory = tempfile::tempdir().unwrap();
     let engine = engine();
     let before = anonymous();
-    CompiledCache::open(directory.path(), child(None))
-        .load(&engine, &package.digest, &package.bytes)
-        .unwrap();
+    let cache = CompiledCache::open(directory.path(), child(None));
+    assert!(cache.load(&engine, &package.digest, &package.bytes).unwrap().draft);
+    cache.finish(&engine, &package.digest, &package.bytes).unwrap();
     let grown = anonymous().saturating_sub(before);
     assert!(grown < 32 * MIB, "{grown} bytes");
     let warm = CompiledCache::open(directory.path(), no_compiler());
-    warm.load(&engine, &package.digest, &package.bytes).unwrap();
+    assert!(!warm.load(&engine, &package.digest, &package.bytes).unwrap().draft);
+}
+
+/// Whether this process has a child that compiles while nobody waits.
+fn compiles_patiently() -> bool {
+    let own = format!("/proc/{0}/task/{0}/children", std::process::id());
+    let tasks = fs::read_dir(Path::new(&own).parent().unwrap().parent().unwrap()).unwrap();
+    let children = tasks.filter_map(|task| fs::read_to_string(task.ok()?.path().join("children")).ok());
+    let children: String = children.collect();
+    children.split_whitespace().any(|pid| {
+        let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        line.split(|byte| *byte == 0).any(|argument| argument == b"--patient")
+    })
+}
+
+#[test]
+fn a_compilation_nobody_waits_for_makes_way() {
+    let (Some((_, large)), Some((_, urgent))) = (plugin("helm.wasm"), plugin("misbehave.wasm")) else {
+        return;
+    };
+    let (engine, cache) = (engine(), CompiledCache::none(child(None)));
+    let interrupted = std::thread::scope(|scope| {
+        let patient = scope.spawn(|| cache.finish(&engine, &large.digest, &large.bytes));
+        while !compiles_patiently() {
+            assert!(!patient.is_finished(), "ended before it was seen");
+            std::thread::yield_now();
+        }
+        cache.load(&engine, &urgent.digest, &urgent.bytes).unwrap();
+        patient.join().unwrap().unwrap_err()
+    });
+    assert!(matches!(interrupted, CompileError::Interrupted), "{interrupted}");
+    assert!(interrupted.may_pass());
+}
+
+#[tokio::test]
+async fn a_plugin_goes_to_work_with_a_draft_and_is_given_better_code_without_a_sign() {
+    let Some((path, package)) = plugin("hello.wasm") else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let (registry, mut changes) = Registry::new();
+    let registry = Arc::new(registry);
+    let loader = Loader {
+        engine: engine(),
+        cache: CompiledCache::open(directory.path(), child(None)),
+        grants: Arc::default(),
+        grant_requested: true,
+        registry: Arc::clone(&registry),
+    };
+    loader.load(&path, package.bytes.clone()).await;
+    let at_work = || registry.active("hello").unwrap();
+    assert!(at_work().draft);
+    while at_work().draft {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(at_work().identity.digest, package.digest);
+    assert!(matches!(changes.try_recv(), Ok(Change::Activated { before: None, .. })));
+    assert!(changes.try_recv().is_err(), "nothing else is told");
 }
 
 #[test]
@@ -91,7 +149,7 @@ fn a_component_that_is_too_large_to_be_compiled_well_is_compiled_with_less_memor
                 .env("MALLOC_MMAP_THRESHOLD_", "131072");
             let file = tempfile::NamedTempFile::new().unwrap();
             fs::write(file.path(), &package.bytes).unwrap();
-            command.args(frugal.then_some("--frugal")).stdin(file.reopen().unwrap());
+            command.args(frugal.then_some("--effort=frugal")).stdin(file.reopen().unwrap());
             command.output().unwrap().status.success()
         })
     };

@@ -20,6 +20,9 @@ pub(crate) enum BenchTask {
     /// Memory (PSS) and convergence of the host with hello and helm loaded, on a real API server.
     #[command(after_help = "EXAMPLE:\n  cargo xtask bench memory --releases 200")]
     Memory(MemoryArgs),
+    /// One hook call beside the same work done natively and behind a webhook; what compiling and loading a plugin takes.
+    #[command(after_help = "EXAMPLE:\n  cargo xtask bench call")]
+    Call,
 }
 
 /// Flags of `cargo xtask bench memory`.
@@ -38,7 +41,16 @@ const NAMESPACE: &str = "bench";
 pub(crate) fn bench(task: &BenchTask) -> Result<()> {
     match task {
         BenchTask::Memory(args) => memory(args),
+        BenchTask::Call => call(),
     }
+}
+
+fn call() -> Result<()> {
+    build::plugins()?;
+    build::test_guests()?;
+    run(build::cargo("test")?
+        .args(["--workspace", "--bench", "call"])
+        .env("PILOTHOUSE_TEST_PLUGINS", build::plugins_dir()))
 }
 
 fn memory(args: &MemoryArgs) -> Result<()> {

@@ -10,6 +10,7 @@ use clap::Args;
 use super::ClusterArgs;
 use super::plugin::PREBUILT_DIR;
 use crate::telemetry::LogFormat;
+use crate::telemetry::traces::TraceArgs;
 use crate::watches_file::go_duration;
 
 /// Flags of `pilothouse run`.
@@ -86,9 +87,9 @@ pub struct RunArgs {
     /// Memory that compiling one plugin may take. Default: what the container's limit leaves, else 2Gi.
     #[arg(long, env = "PILOTHOUSE_COMPILE_MEMORY", value_name = "SIZE", value_parser = bytes)]
     pub compile_memory: Option<Bytes>,
-    /// Threads that compile a plugin; each takes some more memory.
-    #[arg(long, env = "PILOTHOUSE_COMPILE_THREADS", value_name = "N", default_value_t = 1)]
-    pub compile_threads: usize,
+    /// Threads that compile a plugin that is to go to work; each takes some more memory. Default: two where there are two.
+    #[arg(long, env = "PILOTHOUSE_COMPILE_THREADS", value_name = "N")]
+    pub compile_threads: Option<usize>,
     /// How long calls under way may take to end after SIGTERM.
     #[arg(long, env = "PILOTHOUSE_GRACE_PERIOD", value_name = "DURATION", default_value = "25s", value_parser = duration)]
     pub grace_period: Duration,
@@ -98,6 +99,9 @@ pub struct RunArgs {
     /// Namespace of the host's own pod.
     #[arg(long, env = "POD_NAMESPACE", hide = true)]
     pub pod_namespace: Option<String>,
+    /// Where traces go.
+    #[command(flatten)]
+    pub traces: TraceArgs,
     /// Log lines for people or as JSON.
     #[arg(long, env = "PILOTHOUSE_LOG_FORMAT", value_enum, default_value_t)]
     pub log_format: LogFormat,

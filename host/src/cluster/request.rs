@@ -1,5 +1,7 @@
 //! One request to the API server: account, deadline, size limit, and what its failure means.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use http::{Method, Request, StatusCode, header};
@@ -7,6 +9,7 @@ use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use kube::client::Body;
 use serde_json::Value;
 use tokio::time::Instant;
+use tracing::Instrument as _;
 
 use crate::telemetry::ClientMetrics;
 
@@ -17,6 +20,36 @@ const SHORT_WAIT: Duration = Duration::from_secs(1);
 
 tokio::task_local! {
     static DEADLINE: Instant;
+    static COUNTS: Arc<Counts>;
+}
+
+/// Requests that were answered, or not, each try counted.
+#[derive(Debug, Default)]
+pub struct Counts {
+    reads: AtomicU32,
+    writes: AtomicU32,
+}
+
+impl Counts {
+    /// GETs.
+    pub fn reads(&self) -> u32 {
+        self.reads.load(Ordering::Relaxed)
+    }
+
+    /// All others.
+    pub fn writes(&self) -> u32 {
+        self.writes.load(Ordering::Relaxed)
+    }
+
+    fn add(&self, method: &Method) {
+        let counter = if *method == Method::GET { &self.reads } else { &self.writes };
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Runs a future whose requests are counted.
+pub async fn counted<T>(counts: &Arc<Counts>, future: impl Future<Output = T>) -> T {
+    COUNTS.scope(Arc::clone(counts), future).await
 }
 
 /// Runs a future whose requests all have to be over by then, answered or not.
@@ -171,10 +204,24 @@ impl Api {
     /// # Errors
     /// What the server said, or that it said nothing within [`TIMEOUT`] or before the end set by [`until`].
     pub async fn send(&self, call: Call<'_>) -> Result<Reply, ApiError> {
+        let span = span_of(&call);
+        let result = self.send_patiently(&call).instrument(span.clone()).await;
+        match &result {
+            Ok(reply) => span.record("http.response.status_code", reply.code),
+            // The message may quote what was sent.
+            Err(error) => span
+                .record("http.response.status_code", error.code)
+                .record("error.type", &error.reason)
+                .record("otel.status_code", "error"),
+        };
+        result
+    }
+
+    async fn send_patiently(&self, call: &Call<'_>) -> Result<Reply, ApiError> {
         let mut again = 2_u8;
         loop {
             let limit = limit();
-            let result = match tokio::time::timeout(limit, self.send_once(&call)).await {
+            let result = match tokio::time::timeout(limit, self.send_once(call)).await {
                 Ok(result) => result,
                 Err(_) => {
                     Err(ApiError::no_answer(format!("the API server did not answer within {limit:.1?}")))
@@ -182,6 +229,7 @@ impl Api {
             };
             let code = result.as_ref().map_or_else(|error| error.code, |reply| reply.code);
             self.metrics.count(call.method.as_str(), code);
+            let _ = COUNTS.try_with(|counts| counts.add(&call.method));
             match result {
                 Err(ApiError { kind: ErrorKind::Throttled, retry_after: Some(wait), .. })
                     if again > 0 && wait <= SHORT_WAIT =>
@@ -233,8 +281,24 @@ impl Api {
     }
 }
 
+/// Named as OpenTelemetry's conventions for HTTP clients have it.
+fn span_of(call: &Call<'_>) -> tracing::Span {
+    let path = call.path.split('?').next().unwrap_or_default();
+    tracing::debug_span!(
+        "request",
+        otel.name = format_args!("{} {path}", call.method),
+        otel.kind = "client",
+        otel.status_code = tracing::field::Empty,
+        http.request.method = call.method.as_str(),
+        http.response.status_code = tracing::field::Empty,
+        url.path = path,
+        error.type = tracing::field::Empty,
+        account = call.account,
+    )
+}
+
 /// An error with its causes: hyper's outermost sentence alone says nothing.
-fn chain(error: &dyn std::error::Error) -> String {
+pub fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {

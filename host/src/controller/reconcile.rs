@@ -14,7 +14,7 @@ use crate::capability::metrics::PluginMetrics;
 use crate::capability::{HookContext, Owner};
 use crate::cluster::Cluster;
 use crate::cluster::path::Resource;
-use crate::cluster::request::ApiError;
+use crate::cluster::request::{ApiError, Counts, counted};
 use crate::object::ObjectKey;
 use crate::plugin::bindings::{self, Event, EventType, HookError, Request, State, Watch};
 use crate::plugin::call::{Answer, Fault, Hook, Reply, call};
@@ -105,15 +105,18 @@ impl Reconciler {
         object: Value,
         throttle: Arc<Throttle>,
     ) -> Done {
-        let span = tracing::info_span!(
-            "reconcile", object = %work.key, plugin = %binding.plugin, revision = tracing::field::Empty,
-            failures = work.failures, waited_ms = u64::try_from(work.waited.as_millis()).unwrap_or(u64::MAX),
-            hook_ms = tracing::field::Empty, result = tracing::field::Empty,
-        );
-        let started = std::time::Instant::now();
-        let done = self.prepare_and_run(work, binding, object, throttle).instrument(span.clone()).await;
+        let span = wide_span(work, binding);
+        let (started, counts) = (std::time::Instant::now(), Arc::new(Counts::default()));
+        let running = counted(&counts, self.prepare_and_run(work, binding, object, throttle));
+        let done = running.instrument(span.clone()).await;
         self.metrics.reconciled(&binding.plugin, done.verdict, started.elapsed());
-        span.record("result", metrics::result_label(done.verdict));
+        let result = metrics::result_label(done.verdict);
+        let reasons: Vec<_> = work.reasons.iter().map(Reason::word).collect();
+        span.record("reasons", reasons.join(","));
+        span.record("result", result).record("reads", counts.reads()).record("writes", counts.writes());
+        if result == "error" {
+            span.record("otel.status_code", "error");
+        }
         span.in_scope(|| {
             tracing::debug!(
                 elapsed_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
@@ -134,7 +137,8 @@ impl Reconciler {
             tracing::warn!("no revision of the plugin is at work");
             return Done::verdict(Verdict::RetryAfter(Duration::from_secs(5)));
         };
-        tracing::Span::current().record("revision", revision.identity.short());
+        let span = tracing::Span::current();
+        span.record("version", &revision.identity.version).record("revision", revision.identity.short());
         let resource = match self.cluster.discovery.resolve(&work.key.gvk).await {
             Ok(resource) => resource,
             Err(error) => {
@@ -170,9 +174,11 @@ impl Reconciler {
         }
         let request = request_of(case, revision);
         let context = self.context(case, revision);
-        let (answer, cost) = call(revision, hook, &request, context).await;
-        tracing::Span::current()
-            .record("hook_ms", u64::try_from(cost.elapsed.as_millis()).unwrap_or(u64::MAX));
+        let inner = tracing::debug_span!("hook", otel.name = format_args!("hook {}", hook.name()));
+        let (answer, cost) = call(revision, hook, &request, context).instrument(inner).await;
+        let span = tracing::Span::current();
+        span.record("hook", hook.name());
+        span.record("hook_ms", u64::try_from(cost.elapsed.as_millis()).unwrap_or(u64::MAX));
         if cost.dropped_lines > 0 {
             tracing::warn!(
                 lines = cost.dropped_lines,
@@ -180,6 +186,7 @@ impl Reconciler {
             );
         }
         let fault = answer.as_ref().err().map(Fault::reason);
+        span.record("fault", fault);
         self.metrics.called(&revision.identity.name, hook, fault, cost.elapsed);
         match answer {
             Err(fault) => self.after_fault(case, revision, &fault).await,
@@ -331,6 +338,19 @@ fn empty_reply(state: State, events: Vec<Event>) -> Reply {
 
 fn retry_of(error: &ApiError) -> Verdict {
     error.retry_after.map_or(Verdict::Retry, Verdict::RetryAfter)
+}
+
+/// One span says all there is to know of a reconcile: where it came from, what it did, how it ended. What is known only
+/// later is recorded later.
+fn wide_span(work: &Work, binding: &Binding) -> tracing::Span {
+    use tracing::field::Empty;
+    tracing::info_span!(
+        "reconcile",
+        object = %work.key, plugin = %binding.plugin, version = Empty, revision = Empty,
+        failures = work.failures, waited_ms = u64::try_from(work.waited.as_millis()).unwrap_or(u64::MAX),
+        reasons = Empty, hook = Empty, hook_ms = Empty, fault = Empty, reads = Empty, writes = Empty,
+        result = Empty, otel.status_code = Empty,
+    )
 }
 
 /// A JSON merge patch of the finalizers that only holds for the object as it was read.

@@ -20,6 +20,16 @@ pub enum Hook {
     Finalize,
 }
 
+impl Hook {
+    /// Its name in the interface.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Reconcile => "reconcile",
+            Self::Finalize => "finalize",
+        }
+    }
+}
+
 /// A plugin's fault: its code misbehaved. The host and other plugins are not affected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 use wasmtime::component::Component;
 
-use super::compiler::{CompileError, Compiler};
+use super::compiler::{CompileError, Compiler, Urgency};
 use super::engine::Engine;
 
 mod store;
@@ -25,6 +25,18 @@ mod trust;
 
 use store::Store;
 pub use trust::Distrust;
+
+/// Components below this size are compiled well in the time that a draft would save.
+const DRAFT_FROM: usize = 256 << 10;
+
+/// A component with machine code.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// The component.
+    pub component: Component,
+    /// Its code was made in a hurry.
+    pub draft: bool,
+}
 
 /// Compiled components by digest.
 #[derive(Clone, Debug)]
@@ -72,39 +84,80 @@ impl CompiledCache {
     }
 
     /// The component's machine code, from disk when it is there and untampered, else compiled (seconds of processor
-    /// time: call it off the async workers).
+    /// time: call it off the async workers). A large component that was never compiled before comes as a draft:
+    /// [`finish`](Self::finish) makes it good.
     ///
     /// # Errors
     /// When the component does not compile, or there is not enough memory for it.
-    pub fn load(&self, engine: &Engine, digest: &str, bytes: &[u8]) -> Result<Component, CompileError> {
+    pub fn load(&self, engine: &Engine, digest: &str, bytes: &[u8]) -> Result<Loaded, CompileError> {
+        let good = |component| Loaded { component, draft: false };
         let prebuilt = prebuilt_name(digest);
         if let Some(component) = self.prebuilt.iter().find_map(|store| open(engine, store, &prebuilt)) {
-            return Ok(component);
+            return Ok(good(component));
         }
         let name = own_name(engine, digest);
         if let Some(component) = self.own.as_ref().and_then(|store| open(engine, store, &name)) {
-            return Ok(component);
+            return Ok(good(component));
         }
         tracing::info!(digest, "compiling a plugin that was not compiled before");
-        let Some(store) = &self.own else { return self.compile_unkept(engine, bytes) };
+        if bytes.len() >= DRAFT_FROM && self.compiler.drafts() {
+            match self.draft(engine, bytes) {
+                // Good code of some components takes less memory than their draft.
+                Err(CompileError::Memory { .. }) => {}
+                result => return result.map(|component| Loaded { component, draft: true }),
+            }
+        }
+        self.compile(engine, digest, bytes, Urgency::Urgent).map(good)
+    }
+
+    /// Good code for a component that works with a draft, kept for the next start. Gives way to whoever is waited for.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load), and [`CompileError::Interrupted`].
+    pub fn finish(&self, engine: &Engine, digest: &str, bytes: &[u8]) -> Result<Component, CompileError> {
+        self.compile(engine, digest, bytes, Urgency::Patient)
+    }
+
+    fn draft(&self, engine: &Engine, bytes: &[u8]) -> Result<Component, CompileError> {
+        let mut file = match self.own.as_ref().map(Store::temporary) {
+            Some(Ok(named)) => named.into_file(),
+            _ => store::nameless()?,
+        };
+        self.compiler.draft(engine, bytes, &mut file)?;
+        map(engine, &file)
+    }
+
+    fn compile(
+        &self,
+        engine: &Engine,
+        digest: &str,
+        bytes: &[u8],
+        urgency: Urgency,
+    ) -> Result<Component, CompileError> {
+        let Some(store) = &self.own else { return self.compile_unkept(engine, bytes, urgency) };
         let mut file = match store.temporary() {
             Ok(file) => file,
             Err(error) => {
                 tracing::warn!(%error, "compiled plugin not kept");
-                return self.compile_unkept(engine, bytes);
+                return self.compile_unkept(engine, bytes, urgency);
             }
         };
-        self.compiler.compile(engine, bytes, file.as_file_mut())?;
+        self.compiler.compile(engine, bytes, file.as_file_mut(), urgency)?;
         let component = map(engine, file.as_file())?;
-        if let Err(error) = store.keep(file, &name) {
+        if let Err(error) = store.keep(file, &own_name(engine, digest)) {
             tracing::warn!(%error, "compiled plugin not kept");
         }
         Ok(component)
     }
 
-    fn compile_unkept(&self, engine: &Engine, bytes: &[u8]) -> Result<Component, CompileError> {
+    fn compile_unkept(
+        &self,
+        engine: &Engine,
+        bytes: &[u8],
+        urgency: Urgency,
+    ) -> Result<Component, CompileError> {
         let mut file = store::nameless()?;
-        self.compiler.compile(engine, bytes, &mut file)?;
+        self.compiler.compile(engine, bytes, &mut file, urgency)?;
         map(engine, &file)
     }
 }

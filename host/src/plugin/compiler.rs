@@ -8,8 +8,9 @@
 use std::fs::File;
 use std::io::{Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::process::{Child as Process, ChildStderr, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::engine::Engine;
 use crate::memory;
@@ -41,6 +42,9 @@ pub enum CompileError {
         /// Bytes the compiler could have.
         limit: u64,
     },
+    /// Another component was more urgent.
+    #[error("its compilation made way for a more urgent one")]
+    Interrupted,
     /// The compiler was ended from outside, or crashed.
     #[error("the compiler did not finish: {0}")]
     Ended(String),
@@ -60,6 +64,7 @@ impl CompileError {
         match self {
             Self::Compile(_) => "CompileFailed",
             Self::Memory { .. } => "CompileOutOfMemory",
+            Self::Interrupted => "CompileInterrupted",
             Self::Ended(_) => "CompilerEnded",
             Self::Output(_) => "CacheNotWritable",
         }
@@ -67,8 +72,10 @@ impl CompileError {
 }
 
 /// How much effort a compilation may be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Effort {
+    /// Code that is there in half the time, and twice as slow and large: somebody waits for it.
+    Draft,
     /// Good code.
     Full,
     /// Little memory for functions that are large: code that is some four times as large and half as fast.
@@ -91,6 +98,19 @@ pub struct Child {
     threads: usize,
     memory: Option<u64>,
     one: Mutex<()>,
+    /// How many wait for a compilation that somebody waits for.
+    urgent: AtomicUsize,
+    /// The process nobody waits for, while it runs.
+    patient: Mutex<Option<Process>>,
+}
+
+/// Whether somebody waits for a compilation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Urgency {
+    /// A plugin is to go to work.
+    Urgent,
+    /// Better code for a plugin that is at work.
+    Patient,
 }
 
 impl Compiler {
@@ -108,22 +128,56 @@ impl Compiler {
 
     /// Children of a program that knows the subcommand.
     pub fn child(program: &Path, threads: usize, memory: Option<u64>) -> Self {
-        Self::Child(Arc::new(Child { program: program.to_owned(), threads, memory, one: Mutex::default() }))
+        Self::Child(Arc::new(Child {
+            program: program.to_owned(),
+            threads,
+            memory,
+            one: Mutex::default(),
+            urgent: AtomicUsize::new(0),
+            patient: Mutex::default(),
+        }))
+    }
+
+    /// Whether a draft comes sooner than good code.
+    pub fn drafts(&self) -> bool {
+        matches!(self, Self::Child(_))
+    }
+
+    /// Writes code that is there soon to an empty file and goes back to its beginning.
+    ///
+    /// # Errors
+    /// When the component does not compile, or there is not enough memory for it.
+    pub fn draft(&self, engine: &Engine, bytes: &[u8], output: &mut File) -> Result<(), CompileError> {
+        match self {
+            Self::Here => self.compile(engine, bytes, output, Urgency::Urgent),
+            Self::Child(child) => {
+                child
+                    .in_turn(Urgency::Urgent, || child.run(bytes, output, Effort::Draft, Urgency::Urgent))?;
+                Ok(output.rewind()?)
+            }
+        }
     }
 
     /// Writes the component's machine code to an empty file and goes back to its beginning. Seconds of processor time:
     /// call it off the async workers.
     ///
     /// # Errors
-    /// When the component does not compile, or there is not enough memory for it.
-    pub fn compile(&self, engine: &Engine, bytes: &[u8], output: &mut File) -> Result<(), CompileError> {
+    /// When the component does not compile, or there is not enough memory for it; [`CompileError::Interrupted`] when nobody
+    /// waited for it and somebody did for another one.
+    pub fn compile(
+        &self,
+        engine: &Engine,
+        bytes: &[u8],
+        output: &mut File,
+        urgency: Urgency,
+    ) -> Result<(), CompileError> {
         match self {
             Self::Here => {
                 let code = engine.wasmtime().precompile_component(bytes);
                 let code = code.map_err(|error| CompileError::Compile(format!("{error:#}")))?;
                 output.write_all(&code)?;
             }
-            Self::Child(child) => child.compile(bytes, output)?,
+            Self::Child(child) => child.in_turn(urgency, || child.compile(bytes, output, urgency))?,
         }
         output.rewind()?;
         Ok(())
@@ -131,9 +185,32 @@ impl Compiler {
 }
 
 impl Child {
-    fn compile(&self, bytes: &[u8], output: &mut File) -> Result<(), CompileError> {
+    /// One at a time: each takes a multiple of what the host works in. Whoever is waited for ends the one who is not.
+    fn in_turn<T>(
+        &self,
+        urgency: Urgency,
+        work: impl FnOnce() -> Result<T, CompileError>,
+    ) -> Result<T, CompileError> {
+        if urgency == Urgency::Patient {
+            let _one = self.one.lock().unwrap_or_else(PoisonError::into_inner);
+            return work();
+        }
+        self.urgent.fetch_add(1, Ordering::SeqCst);
+        if let Some(process) = self.patient().as_mut() {
+            let _ = process.kill();
+        }
         let _one = self.one.lock().unwrap_or_else(PoisonError::into_inner);
-        match self.run(bytes, output, Effort::Full) {
+        let result = work();
+        self.urgent.fetch_sub(1, Ordering::SeqCst);
+        result
+    }
+
+    fn patient(&self) -> MutexGuard<'_, Option<Process>> {
+        self.patient.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn compile(&self, bytes: &[u8], output: &mut File, urgency: Urgency) -> Result<(), CompileError> {
+        match self.run(bytes, output, Effort::Full, urgency) {
             Err(CompileError::Memory { limit }) => {
                 tracing::warn!(
                     limit_mib = limit >> 20,
@@ -141,38 +218,74 @@ impl Child {
                 );
                 output.rewind()?;
                 output.set_len(0)?;
-                self.run(bytes, output, Effort::Frugal)
+                self.run(bytes, output, Effort::Frugal, urgency)
             }
             result => result,
         }
     }
 
-    fn run(&self, bytes: &[u8], output: &File, effort: Effort) -> Result<(), CompileError> {
+    fn run(&self, bytes: &[u8], output: &File, effort: Effort, urgency: Urgency) -> Result<(), CompileError> {
         let limit = self
             .memory
             .unwrap_or_else(|| memory::available().map_or(CEILING, |left| left.saturating_sub(RESERVE)));
         let started = |error: std::io::Error| CompileError::Ended(format!("it cannot be started: {error}"));
+        let mut process =
+            self.command(limit, effort, urgency).stdout(output.try_clone()?).spawn().map_err(started)?;
+        let (input, errors) = (process.stdin.take(), process.stderr.take());
+        if urgency == Urgency::Patient {
+            *self.patient() = Some(process);
+            if self.urgent.load(Ordering::SeqCst) > 0
+                && let Some(process) = self.patient().as_mut()
+            {
+                let _ = process.kill();
+            }
+            let told = converse(input, errors, bytes);
+            let ended = self.patient().take().map(|mut process| process.wait());
+            let status =
+                ended.unwrap_or_else(|| Err(std::io::Error::other("it is gone"))).map_err(started)?;
+            let interrupted = !status.success() && self.urgent.load(Ordering::SeqCst) > 0;
+            return if interrupted {
+                Err(CompileError::Interrupted)
+            } else {
+                outcome(status, told.trim(), limit)
+            };
+        }
+        let told = converse(input, errors, bytes);
+        outcome(process.wait().map_err(started)?, told.trim(), limit)
+    }
+
+    fn command(&self, limit: u64, effort: Effort, urgency: Urgency) -> Command {
+        // Nobody waits: one thread leaves the others to the hooks.
+        let threads = if urgency == Urgency::Patient { 1 } else { self.threads };
         let mut command = Command::new(&self.program);
-        command.args([SUBCOMMAND, &format!("--memory={limit}"), &format!("--threads={}", self.threads)]);
-        if effort == Effort::Frugal {
-            command.arg("--frugal");
+        command.args([SUBCOMMAND, &format!("--memory={limit}"), &format!("--threads={threads}")]);
+        command.arg(match effort {
+            Effort::Draft => "--effort=draft",
+            Effort::Full => "--effort=full",
+            Effort::Frugal => "--effort=frugal",
+        });
+        if urgency == Urgency::Patient {
+            command.arg("--patient");
         }
         // Nothing of the host's environment is a compiler's business. glibc: large blocks go back at once.
         command.env_clear().env("MALLOC_MMAP_THRESHOLD_", "131072");
-        command.env("RAYON_NUM_THREADS", self.threads.to_string());
-        command.stdin(Stdio::piped()).stderr(Stdio::piped()).stdout(output.try_clone()?);
-        let mut child = command.spawn().map_err(started)?;
-        if let Some(mut input) = child.stdin.take() {
-            // A child that ended early says why by its status.
-            let _ = input.write_all(bytes);
-        }
-        let mut told = String::new();
-        if let Some(mut errors) = child.stderr.take() {
-            let _ = errors.read_to_string(&mut told);
-        }
-        let status = child.wait().map_err(started)?;
-        outcome(status, told.trim(), limit)
+        command.env("RAYON_NUM_THREADS", threads.to_string());
+        command.stdin(Stdio::piped()).stderr(Stdio::piped());
+        command
     }
+}
+
+/// Gives the component, and takes what is said until the end.
+fn converse(input: Option<ChildStdin>, errors: Option<ChildStderr>, bytes: &[u8]) -> String {
+    if let Some(mut input) = input {
+        // A child that ended early says why by its status.
+        let _ = input.write_all(bytes);
+    }
+    let mut told = String::new();
+    if let Some(mut errors) = errors {
+        let _ = errors.read_to_string(&mut told);
+    }
+    told
 }
 
 /// What the child's end means.
@@ -227,7 +340,8 @@ mod tests {
         let Compiler::Child(child) = Compiler::child(Path::new("/no/such/program"), 1, None) else {
             panic!()
         };
-        let error = child.run(b"", &tempfile::tempfile().unwrap(), Effort::Full).unwrap_err();
+        let error =
+            child.run(b"", &tempfile::tempfile().unwrap(), Effort::Full, Urgency::Urgent).unwrap_err();
         assert!(error.to_string().contains("cannot be started"), "{error}");
     }
 }

@@ -122,8 +122,11 @@ fn base_config() -> Config {
 pub(super) fn compiling(effort: Effort, parallel: bool) -> wasmtime::Result<wasmtime::Engine> {
     let mut config = base_config();
     config.parallel_compilation(parallel);
-    if effort == Effort::Frugal {
+    if effort != Effort::Full {
         config.cranelift_regalloc_algorithm(RegallocAlgorithm::SinglePass);
+    }
+    if effort == Effort::Draft {
+        config.cranelift_opt_level(OptLevel::None);
     }
     wasmtime::Engine::new(&config)
 }

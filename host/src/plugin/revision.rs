@@ -2,8 +2,10 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use wasmtime::component::Component;
+
 use super::bindings::PluginPre;
-use super::compiled::CompiledCache;
+use super::compiled::{CompiledCache, Loaded};
 use super::compiler::CompileError;
 use super::engine::Engine;
 use super::instance::{HookState, Instance};
@@ -107,6 +109,8 @@ pub struct Revision {
     pub grants: Arc<Grants>,
     /// What a call may use.
     pub limits: Limits,
+    /// Its code was made in a hurry: better code is to come.
+    pub draft: bool,
     engine: Engine,
     pre: PluginPre<HookState>,
     idle: Mutex<Vec<Instance>>,
@@ -134,10 +138,7 @@ impl Revision {
         grant: Option<&GrantSpec>,
     ) -> Result<Self, RevisionError> {
         let grants = Arc::new(Grants::new(&package.manifest, grant)?);
-        let component = cache.load(engine, &package.digest, &package.bytes)?;
-        let link = |e: wasmtime::Error| RevisionError::Link(format!("{e:#}"));
-        let pre = engine.linker().instantiate_pre(&component).map_err(link)?;
-        let pre = PluginPre::new(pre).map_err(link)?;
+        let Loaded { component, draft } = cache.load(engine, &package.digest, &package.bytes)?;
         let identity = Identity {
             name: Arc::from(package.manifest.name.as_str()),
             version: package.manifest.version.clone(),
@@ -148,8 +149,26 @@ impl Revision {
             limits: Limits::effective(package.manifest.limits, grants.ceiling),
             manifest: package.manifest.clone(),
             grants,
+            draft,
             engine: engine.clone(),
-            pre,
+            pre: link(engine, &component)?,
+            idle: Mutex::new(Vec::new()),
+        })
+    }
+
+    /// The same revision with other machine code.
+    ///
+    /// # Errors
+    /// When the code does not fit the host's functions.
+    pub fn with_code(&self, component: &Component) -> Result<Self, RevisionError> {
+        Ok(Self {
+            identity: Arc::clone(&self.identity),
+            limits: self.limits,
+            manifest: self.manifest.clone(),
+            grants: Arc::clone(&self.grants),
+            draft: false,
+            engine: self.engine.clone(),
+            pre: link(&self.engine, component)?,
             idle: Mutex::new(Vec::new()),
         })
     }
@@ -187,6 +206,11 @@ impl Revision {
     pub fn idle_memory(&self) -> usize {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).iter().map(Instance::memory).sum()
     }
+}
+
+fn link(engine: &Engine, component: &Component) -> Result<PluginPre<HookState>, RevisionError> {
+    let linked = engine.linker().instantiate_pre(component).and_then(PluginPre::new);
+    linked.map_err(|error| RevisionError::Link(format!("{error:#}")))
 }
 
 fn mib(value: u64) -> usize {

@@ -9,6 +9,7 @@ use notify::RecursiveMode;
 use tokio::time::Instant;
 
 use super::compiled::CompiledCache;
+use super::compiler::CompileError;
 use super::engine::Engine;
 use super::package::{Package, PackageError, digest};
 use super::registry::Registry;
@@ -18,6 +19,9 @@ use crate::disk::Changes;
 
 /// How long a file may be missing before its plugin is retired: a build tool removes and writes again.
 const GRACE: Duration = Duration::from_secs(3);
+
+/// Somebody who edits a plugin saves it again soon.
+const AFTER_INTERRUPTION: Duration = Duration::from_secs(2);
 
 /// Between two tries of a file that cannot be compiled now, for want of memory for one: doubles.
 const FIRST_RETRY: Duration = Duration::from_secs(60);
@@ -51,8 +55,19 @@ impl Loader {
             }
         };
         let name = package.manifest.name.clone();
-        let activated = self.prepare(package).await;
-        match activated.and_then(|revision| self.registry.activate(revision, &origin)) {
+        let package = Arc::new(package);
+        let activated = match self.prepare(&package).await {
+            Ok(revision) => {
+                let (draft, digest) = (revision.draft, revision.identity.digest.clone());
+                let activated = self.registry.activate(revision, &origin);
+                if draft && activated.is_ok() {
+                    tokio::spawn(self.clone().improve(package, digest));
+                }
+                activated
+            }
+            Err(error) => Err(error),
+        };
+        match activated {
             Ok(()) => false,
             Err(error) => {
                 self.registry.refuse(&origin, Some(&name), &error);
@@ -61,8 +76,42 @@ impl Loader {
         }
     }
 
-    async fn prepare(&self, package: Package) -> Result<Revision, RevisionError> {
-        let loader = self.clone();
+    /// Good code for a plugin that was put to work with a draft, unless another revision of it is at work by then.
+    async fn improve(self, package: Arc<Package>, digest: String) {
+        let at_work = || {
+            let active = self.registry.active(&package.manifest.name);
+            active.filter(|revision| revision.draft && revision.identity.digest == digest)
+        };
+        while at_work().is_some() {
+            let (loader, compiled) = (self.clone(), Arc::clone(&package));
+            let finish = move || loader.cache.finish(&loader.engine, &compiled.digest, &compiled.bytes);
+            let component = match tokio::task::spawn_blocking(finish).await {
+                Ok(Ok(component)) => component,
+                Ok(Err(CompileError::Interrupted)) => {
+                    tokio::time::sleep(AFTER_INTERRUPTION).await;
+                    continue;
+                }
+                Ok(Err(error)) => {
+                    return tracing::warn!(plugin = package.manifest.name, %error, "goes on with code made in a hurry: it is slower");
+                }
+                Err(_) => return,
+            };
+            let Some(revision) = at_work() else { return };
+            match revision.with_code(&component) {
+                Ok(better) => {
+                    self.registry.improve(better);
+                    tracing::info!(plugin = %revision.identity, "better code at work");
+                }
+                Err(error) => {
+                    tracing::warn!(plugin = %revision.identity, %error, "goes on with code made in a hurry")
+                }
+            }
+            return;
+        }
+    }
+
+    async fn prepare(&self, package: &Arc<Package>) -> Result<Revision, RevisionError> {
+        let (loader, package) = (self.clone(), Arc::clone(package));
         let prepare = move || {
             let all = GrantSpec { all_requested: true, ..GrantSpec::default() };
             let named = loader.grants.plugins.get(&package.manifest.name);

@@ -35,6 +35,21 @@ impl Reason {
         matches!(self, Self::Start | Self::Changed | Self::Configuration | Self::Manual)
     }
 
+    /// A bounded word, for traces.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Start => "start",
+            Self::Changed => "changed",
+            Self::Child(_) => "child",
+            Self::Related(_) => "related",
+            Self::Timer => "timer",
+            Self::Resync => "resync",
+            Self::Configuration => "configuration",
+            Self::Retry => "retry",
+            Self::Manual => "manual",
+        }
+    }
+
     fn names_an_object(&self) -> bool {
         matches!(self, Self::Child(_) | Self::Related(_))
     }

@@ -127,11 +127,7 @@ impl ReconcileMetrics {
 
     /// A hook call ended, in a fault or not.
     pub fn called(&self, plugin: &str, hook: Hook, fault: Option<&'static str>, took: Duration) {
-        let hook = match hook {
-            Hook::Reconcile => "reconcile",
-            Hook::Finalize => "finalize",
-        };
-        let label = Called { plugin: plugin.to_owned(), hook };
+        let label = Called { plugin: plugin.to_owned(), hook: hook.name() };
         self.calls.get_or_create(&label).inc();
         self.call_time.get_or_create(&label).observe(took.as_secs_f64());
         if let Some(reason) = fault {

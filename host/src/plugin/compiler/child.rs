@@ -28,14 +28,17 @@ pub struct ChildArgs {
     /// Threads that compile.
     #[arg(long, default_value_t = 1)]
     threads: usize,
-    /// Spare memory.
+    /// How much effort.
+    #[arg(long, value_enum, default_value_t = Effort::Full)]
+    effort: Effort,
+    /// Leave the processor to others.
     #[arg(long)]
-    frugal: bool,
+    patient: bool,
 }
 
 /// Compiles.
 pub fn compile(args: &ChildArgs) -> ExitCode {
-    restrict(args.memory);
+    restrict(args);
     match run(args) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -48,8 +51,7 @@ pub fn compile(args: &ChildArgs) -> ExitCode {
 fn run(args: &ChildArgs) -> wasmtime::Result<()> {
     let mut component = Vec::new();
     std::io::stdin().lock().read_to_end(&mut component)?;
-    let effort = if args.frugal { Effort::Frugal } else { Effort::Full };
-    let code = engine::compiling(effort, args.threads > 1)?.precompile_component(&component)?;
+    let code = engine::compiling(args.effort, args.threads > 1)?.precompile_component(&component)?;
     let mut output = std::io::stdout().lock();
     output.write_all(&code)?;
     output.flush()?;
@@ -57,13 +59,17 @@ fn run(args: &ChildArgs) -> wasmtime::Result<()> {
 }
 
 /// Ends with the host, is the first to go when memory runs out all the same, and ends by itself before that.
-fn restrict(memory: u64) {
+fn restrict(args: &ChildArgs) {
+    let memory = args.memory;
     #[cfg(target_os = "linux")]
     {
         use rustix::process::{Resource, Rlimit, Signal, set_parent_process_death_signal, setrlimit};
         // What cannot be had is done without: these are nets below the net.
         let _ = set_parent_process_death_signal(Some(Signal::KILL));
         let _ = fs::write("/proc/self/oom_score_adj", "1000");
+        if args.patient {
+            let _ = rustix::process::nice(10);
+        }
         let limit = Rlimit { current: Some(CPU_SECONDS), maximum: Some(CPU_SECONDS) };
         let _ = setrlimit(Resource::Cpu, limit);
     }
