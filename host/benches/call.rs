@@ -156,7 +156,7 @@ fn context(revision: &Arc<Revision>) -> Arc<HookContext> {
     static CLUSTER: std::sync::OnceLock<Arc<Cluster>> = std::sync::OnceLock::new();
     let cluster = CLUSTER.get_or_init(|| {
         let nobody = tower::service_fn(|_: http::Request<kube::client::Body>| async {
-            Ok::<http::Response<kube::client::Body>, std::io::Error>(http::Response::default())
+            Ok::<_, std::io::Error>(http::Response::new(kube::client::Body::empty()))
         });
         let client = kube::Client::new(nobody, "default");
         let discovery = Arc::new(Discovery::new(client.clone()));

@@ -58,6 +58,7 @@ pub(crate) struct Process {
     kubeconfig: PathBuf,
     copies: Copies,
     log: PathBuf,
+    log_filter: &'static str,
     child: Option<Child>,
 }
 
@@ -69,8 +70,15 @@ impl Process {
             kubeconfig: access.kubeconfig().to_owned(),
             copies: Copies::make(source, plugins, work)?,
             log: work.join("host.log"),
+            log_filter: "info",
             child: None,
         })
+    }
+
+    /// The same with a line for each reconcile.
+    pub(crate) fn telling_of_reconciles(mut self) -> Self {
+        self.log_filter = "info,pilothouse::controller::reconcile=debug";
+        self
     }
 }
 
@@ -95,6 +103,7 @@ impl Stage for Process {
             .arg(format!("--plugin-dir={}", self.copies.plugins.display()))
             .arg(format!("--cache-dir={}", cache.display()))
             .arg("--grant-requested")
+            .arg(format!("--log={}", self.log_filter))
             .args(["--metrics-bind-address=0", "--health-probe-bind-address=0"])
             .stdout(log.try_clone()?)
             .stderr(log)

@@ -12,7 +12,13 @@ use tempfile::NamedTempFile;
 use super::trust::{self, Distrust, Guard};
 
 const KEY: &str = "key";
+/// Files kept in a directory of its own, those used last: somebody who edits a plugin makes a new one with every save.
+const KEPT: usize = 32;
+/// Longer than this nobody compiles.
+const UNFINISHED: std::time::Duration = std::time::Duration::from_secs(3600);
 type Key = [u8; 64];
+/// Mode of files that are only the host's.
+const PRIVATE: u32 = 0o600;
 
 /// A directory and its key.
 #[derive(Clone, Debug)]
@@ -30,8 +36,8 @@ impl Store {
     pub(super) fn own(base: &Path) -> io::Result<Self> {
         fs::create_dir_all(base)?;
         let directory = private(base)?;
-        let key = key_in(&directory, 0o600)?;
-        Ok(Self { directory, key, guard: None, mode: 0o600 })
+        let key = key_in(&directory, PRIVATE)?;
+        Ok(Self { directory, key, guard: None, mode: PRIVATE })
     }
 
     /// A directory that will ship with the program: everybody may read it.
@@ -75,6 +81,10 @@ impl Store {
             None => trust::open_plain(path),
         };
         let mut file = open(path)?;
+        if self.guard.is_none() {
+            // Says that it was used; a directory that cannot be written says nothing.
+            let _ = file.set_modified(std::time::SystemTime::now());
+        }
         let mut tag = Vec::new();
         open(&tag_of(path))?.take(1024).read_to_end(&mut tag)?;
         self.mac(&mut file, name)?.verify_slice(&tag).map_err(|_| Distrust::Changed)?;
@@ -95,7 +105,32 @@ impl Store {
         write_whole(&tag_of(&path), &tag, self.mode)?;
         set_mode(file.path(), self.mode)?;
         file.persist(&path).map_err(|error| error.error)?;
+        if self.mode == PRIVATE {
+            self.forget_oldest();
+        }
         Ok(path)
+    }
+
+    /// Machine code that is at work stays mapped when its file is removed. What a host that was killed had not finished
+    /// goes as well.
+    fn forget_oldest(&self) {
+        let entries = fs::read_dir(&self.directory).into_iter().flatten().flatten();
+        let dated = entries.filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())));
+        let (mut by_use, others): (Vec<_>, Vec<_>) =
+            dated.partition(|(_, path)| path.extension().is_some_and(|kind| kind == "cwasm"));
+        for (used, path) in others {
+            let unfinished =
+                path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b".tmp"));
+            if unfinished && used.elapsed().is_ok_and(|age| age > UNFINISHED) {
+                let _ = fs::remove_file(path);
+            }
+        }
+        by_use.sort();
+        let surplus = by_use.len().saturating_sub(KEPT);
+        for (_, path) in by_use.into_iter().take(surplus) {
+            let _ = fs::remove_file(tag_of(&path));
+            let _ = fs::remove_file(path);
+        }
     }
 
     /// Over the name as well, which holds the component's digest: a valid file under another's name is refused.
@@ -236,6 +271,25 @@ mod tests {
         let other = Store::own(base.path()).unwrap().directory;
         assert_ne!(other, own);
         assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_was_not_used_for_longest_is_forgotten_when_there_is_too_much() {
+        let base = tempfile::tempdir().unwrap();
+        for n in 0..KEPT {
+            let store = store_with(&format!("{n:02}.cwasm"), b"x", base.path());
+            let age = std::time::Duration::from_secs(3600 - n as u64);
+            let file =
+                File::options().write(true).open(store.directory.join(format!("{n:02}.cwasm"))).unwrap();
+            file.set_modified(std::time::SystemTime::now() - age).unwrap();
+        }
+        let store = Store::own(base.path()).unwrap();
+        assert!(store.open("00.cwasm").is_some(), "used again");
+        store_with("new.cwasm", b"x", base.path());
+        let there = |name: &str| store.open(name).is_some();
+        assert!(there("00.cwasm") && there("new.cwasm") && there("02.cwasm"));
+        assert!(!there("01.cwasm"));
+        assert!(!store.directory.join("01.mac").exists());
     }
 
     #[test]
