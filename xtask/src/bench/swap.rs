@@ -95,6 +95,7 @@ fn swaps(host: &Process, name: &str, times: usize) -> Result<Vec<Duration>> {
     let file = host.plugins().join(format!("{name}.wasm"));
     let next = file.with_extension("next");
     let component = file.with_extension("original");
+    let program = build::host()?;
     fs::copy(&file, &component)?;
     let manifest = build::root().join("plugins").join(if name == "helm" { "helm/plugin" } else { name });
     let manifest = fs::read_to_string(manifest.join("plugin.yaml"))?;
@@ -102,7 +103,7 @@ fn swaps(host: &Process, name: &str, times: usize) -> Result<Vec<Duration>> {
     (0..times)
         .map(|time| {
             let version = format!("0.1.0-bench.{stamp}.{time}");
-            another_version(&component, &manifest, &version, &next)?;
+            another_version(&program, &component, &manifest, &version, &next)?;
             let before = host.log().len();
             let saved = Instant::now();
             fs::rename(&next, &file)?;
@@ -116,14 +117,14 @@ fn swaps(host: &Process, name: &str, times: usize) -> Result<Vec<Duration>> {
         .collect()
 }
 
-fn another_version(component: &Path, manifest: &str, version: &str, to: &Path) -> Result<()> {
+fn another_version(program: &Path, component: &Path, manifest: &str, version: &str, to: &Path) -> Result<()> {
     let lines = manifest.lines().map(|line| match line.strip_prefix("version:") {
         Some(_) => format!("version: {version}"),
         None => line.to_owned(),
     });
     let file = to.with_extension("yaml");
     fs::write(&file, lines.collect::<Vec<_>>().join("\n"))?;
-    run(Command::new(build::host()?)
+    run(Command::new(program)
         .args(["plugin", "build"])
         .arg(component)
         .arg("--manifest")
