@@ -70,7 +70,11 @@ pub(crate) fn demo(args: &DemoArgs) -> Result<()> {
             let work = tempfile::tempdir()?;
             let access = Access::new(file, work.path());
             let stage = Process::prepare(&access, &source, &plugins, work.path())?;
-            play(args, &access, Box::new(stage), true)
+            let nodes = access.kubectl(&["get", "nodes", "--output=name"])?;
+            if nodes.is_empty() {
+                say("this cluster has no node: nothing of the release will run");
+            }
+            play(args, &access, Box::new(stage), !nodes.is_empty())
         }
         None => on_a_cluster_of_its_own(args, &source, &plugins),
     }
