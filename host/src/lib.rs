@@ -12,6 +12,7 @@ pub mod cli;
 pub mod cluster;
 pub mod controller;
 pub mod disk;
+pub mod error_text;
 pub mod health;
 pub mod memory;
 pub mod object;

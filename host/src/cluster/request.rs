@@ -11,6 +11,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 use tracing::Instrument as _;
 
+use crate::error_text::chain;
 use crate::telemetry::ClientMetrics;
 
 /// How long one request may take. Watches have their own client.
@@ -295,21 +296,6 @@ fn span_of(call: &Call<'_>) -> tracing::Span {
         error.type = tracing::field::Empty,
         account = call.account,
     )
-}
-
-/// An error with its causes: hyper's outermost sentence alone says nothing.
-pub fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        if !text.contains(&cause_text) {
-            text.push_str(": ");
-            text.push_str(&cause_text);
-        }
-        source = cause.source();
-    }
-    text
 }
 
 fn failure(code: StatusCode, headers: &http::HeaderMap, body: &[u8]) -> ApiError {

@@ -29,6 +29,8 @@ use tracing_subscriber::Layer;
 use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::registry::LookupSpan;
 
+use crate::error_text::chain;
+
 /// How long one batch may take.
 const EXPORT: Duration = Duration::from_secs(10);
 /// How long the last batch may take when the host ends.
@@ -220,7 +222,7 @@ impl opentelemetry_http::HttpClient for Collector {
         match &result {
             Ok(answer) if answer.status().is_success() => self.told(None),
             Ok(answer) => self.told(Some(&answer.status())),
-            Err(error) => self.told(Some(&crate::cluster::request::chain(error.as_ref()))),
+            Err(error) => self.told(Some(&chain(error.as_ref()))),
         }
         result
     }

@@ -1,10 +1,11 @@
 //! What broke a watch, and how to go on.
 
-use std::error::Error;
 use std::time::Duration;
 
 use kube::core::Status;
 use kube::runtime::watcher;
+
+use crate::error_text::chain;
 
 /// Why a watch does not run at the moment. Also a metric label: a small, fixed set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -113,21 +114,6 @@ fn of_status(status: &Status, remedy: Remedy, streaming: bool) -> Failure {
     let message = if status.message.is_empty() { status.reason.clone() } else { status.message.clone() };
     let retry_after = (asked > 0).then(|| Duration::from_secs(u64::from(asked)));
     Failure { trouble, remedy, message, retry_after }
-}
-
-/// An error with its causes: `client error (Connect): tcp connect error: Connection refused`.
-fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let next = error.to_string();
-        if !text.contains(&next) {
-            text.push_str(": ");
-            text.push_str(&next);
-        }
-        cause = error.source();
-    }
-    text
 }
 
 #[cfg(test)]
