@@ -122,7 +122,8 @@ async fn host(args: RunArgs) -> Result<(), AppError> {
         &readiness,
         Metrics { registry: Arc::clone(&registry), plugins: Arc::clone(&plugin_metrics) },
         &mut tasks,
-    );
+    )
+    .await?;
 
     let api = Api::new(client.clone(), ClientMetrics::register(&registry));
     let discovery = Arc::new(Discovery::new(client.clone()));
@@ -240,14 +241,23 @@ async fn named(name: &'static str, task: impl Future<Output = ()>) -> AppError {
     AppError::Ended(name.to_owned())
 }
 
-fn serve(args: &RunArgs, readiness: &Readiness, metrics: Metrics, tasks: &mut JoinSet<AppError>) {
-    if let Some(address) = args.health_probe_bind_address.0 {
-        let probes = serve_probes(address, readiness.clone());
+/// Binds what is to be served before anything else happens: an address that is taken ends the start.
+async fn serve(
+    args: &RunArgs,
+    readiness: &Readiness,
+    metrics: Metrics,
+    tasks: &mut JoinSet<AppError>,
+) -> Result<(), AppError> {
+    let failed = |what| move |source| AppError::Serve { what, source };
+    if let Some(listener) = args.health_probe_bind_address.bind().await.map_err(failed("probes"))? {
+        let probes = serve_probes(listener, readiness.clone());
         tasks.spawn(async move { serve_error("probes", probes.await) });
     }
-    if let Some(address) = args.metrics_bind_address.0 {
-        tasks.spawn(async move { serve_error("metrics", serve_metrics(address, metrics).await) });
+    if let Some(listener) = args.metrics_bind_address.bind().await.map_err(failed("metrics"))? {
+        let metrics = serve_metrics(listener, metrics);
+        tasks.spawn(async move { serve_error("metrics", metrics.await) });
     }
+    Ok(())
 }
 
 fn serve_error(what: &'static str, result: std::io::Result<()>) -> AppError {

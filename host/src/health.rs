@@ -1,7 +1,6 @@
 //! `/healthz`, `/readyz` and `/metrics`.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::Router;
@@ -78,8 +77,8 @@ impl Metrics {
 /// Serves the probes until the process ends.
 ///
 /// # Errors
-/// When the address cannot be bound.
-pub async fn serve_probes(address: SocketAddr, readiness: Readiness) -> std::io::Result<()> {
+/// When the listener fails.
+pub async fn serve_probes(listener: TcpListener, readiness: Readiness) -> std::io::Result<()> {
     let ready = |State(readiness): State<Readiness>| async move {
         let report = readiness.report();
         if report.is_empty() {
@@ -92,20 +91,20 @@ pub async fn serve_probes(address: SocketAddr, readiness: Readiness) -> std::io:
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
         .with_state(readiness);
-    axum::serve(TcpListener::bind(address).await?, routes).await
+    axum::serve(listener, routes).await
 }
 
 /// Serves the metrics until the process ends.
 ///
 /// # Errors
-/// When the address cannot be bound.
-pub async fn serve_metrics(address: SocketAddr, metrics: Metrics) -> std::io::Result<()> {
+/// When the listener fails.
+pub async fn serve_metrics(listener: TcpListener, metrics: Metrics) -> std::io::Result<()> {
     let page = |State(metrics): State<Metrics>| async move {
         let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
         ([(header::CONTENT_TYPE, kind)], metrics.render()).into_response()
     };
     let routes = Router::new().route("/metrics", get(page)).with_state(metrics);
-    axum::serve(TcpListener::bind(address).await?, routes).await
+    axum::serve(listener, routes).await
 }
 
 #[cfg(test)]

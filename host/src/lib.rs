@@ -13,6 +13,7 @@ pub mod cluster;
 pub mod controller;
 pub mod disk;
 pub mod health;
+pub mod listen;
 pub mod memory;
 pub mod object;
 pub mod plugin;

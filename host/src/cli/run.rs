@@ -1,7 +1,6 @@
 //! `pilothouse run`: its flags, each with an environment variable of the same meaning. Names that operator-sdk's
 //! `helm-operator run` has too mean the same here.
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -9,6 +8,7 @@ use clap::Args;
 
 use super::ClusterArgs;
 use super::plugin::PREBUILT_DIR;
+use crate::listen::Address;
 use crate::telemetry::LogFormat;
 use crate::watches_file::go_duration;
 
@@ -62,10 +62,10 @@ pub struct RunArgs {
     #[arg(long, env = "PILOTHOUSE_MAX_CONCURRENT_RECONCILES", value_name = "N")]
     pub max_concurrent_reconciles: Option<usize>,
     /// Address of /metrics; 0 turns it off.
-    #[arg(long, env = "PILOTHOUSE_METRICS_BIND_ADDRESS", value_name = "ADDR", default_value = ":8080", value_parser = address)]
+    #[arg(long, env = "PILOTHOUSE_METRICS_BIND_ADDRESS", value_name = "ADDR", default_value = ":8080")]
     pub metrics_bind_address: Address,
     /// Address of /healthz and /readyz; 0 turns it off.
-    #[arg(long, env = "PILOTHOUSE_HEALTH_PROBE_BIND_ADDRESS", value_name = "ADDR", default_value = ":8081", value_parser = address)]
+    #[arg(long, env = "PILOTHOUSE_HEALTH_PROBE_BIND_ADDRESS", value_name = "ADDR", default_value = ":8081")]
     pub health_probe_bind_address: Address,
     /// Work only while holding a lease, so that several replicas can wait beside each other.
     #[arg(long, env = "PILOTHOUSE_LEADER_ELECT", num_args = 0..=1, default_missing_value = "true", default_value = "false", require_equals = true, action = clap::ArgAction::Set)]
@@ -104,21 +104,6 @@ pub struct RunArgs {
     /// What is logged, in RUST_LOG's language: `info`, `debug`, `pilothouse=debug,plugin=info`.
     #[arg(long, env = "PILOTHOUSE_LOG", value_name = "FILTER", default_value = "info")]
     pub log: String,
-}
-
-/// An address to serve at, or none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Address(pub Option<SocketAddr>);
-
-/// `host:port`, `:port` for all interfaces (as Go writes it), `0` for none.
-fn address(text: &str) -> Result<Address, String> {
-    if text == "0" {
-        return Ok(Address(None));
-    }
-    let full = if text.starts_with(':') { format!("0.0.0.0{text}") } else { text.to_owned() };
-    let parsed =
-        full.parse().map_err(|_| format!("{text:?} is no address such as :8080 or 127.0.0.1:8080"))?;
-    Ok(Address(Some(parsed)))
 }
 
 /// A number of bytes.
@@ -180,7 +165,7 @@ mod tests {
         ]);
         assert!(args.leader_elect);
         assert_eq!(args.leader_election_id, "playerstats-operator");
-        assert_eq!(args.metrics_bind_address, Address(Some(([127, 0, 0, 1], 8080).into())));
+        assert_eq!(args.metrics_bind_address, Address::At(([127, 0, 0, 1], 8080).into()));
         assert!(!parse(&["--leader-elect=false"]).leader_elect);
     }
 
@@ -190,6 +175,6 @@ mod tests {
             .unwrap_err()
             .to_string();
         assert!(error.contains("is no address such as :8080"), "{error}");
-        assert_eq!(parse(&["--metrics-bind-address", "0"]).metrics_bind_address, Address(None));
+        assert_eq!(parse(&["--metrics-bind-address", "0"]).metrics_bind_address, Address::Off);
     }
 }
