@@ -16,11 +16,12 @@ use configuration::Configuration;
 use crate::action::inventory::Inventories;
 use crate::asset::Asset;
 use crate::capability::metrics::PluginMetrics;
+use crate::cli::operator_sdk::{self, SettleError};
 use crate::cli::run::RunArgs;
 use crate::cluster::Cluster;
 use crate::cluster::request::Api;
 use crate::controller::discovery::Discovery;
-use crate::controller::leader::{self, Leadership, Timing};
+use crate::controller::leader::{self, Leadership};
 use crate::controller::metrics::{QueueCollector, QueueMetrics, WatchCollector};
 use crate::controller::observe::Observer;
 use crate::controller::queue::{Options, Queue};
@@ -30,7 +31,9 @@ use crate::controller::reconcile::quarantine::Quarantine;
 use crate::controller::supervisor::{Parts, Supervisor};
 use crate::controller::watch::Watches;
 use crate::disk::Changes;
-use crate::health::{Metrics, Readiness, serve_metrics, serve_probes};
+use crate::health::access::Gate;
+use crate::health::tls::Certificate;
+use crate::health::{Metrics, Protection, Readiness, serve_metrics, serve_probes};
 use crate::plugin::bindings::INTERFACE;
 use crate::plugin::compiled::CompiledCache;
 use crate::plugin::compiler::Compiler;
@@ -61,6 +64,9 @@ pub enum AppError {
     /// Nothing in the configuration can be worked on.
     #[error("nothing to do: {0}")]
     Nothing(String),
+    /// Flags that cannot be followed.
+    #[error(transparent)]
+    Flags(#[from] SettleError),
     /// No WebAssembly engine.
     #[error(transparent)]
     Engine(#[from] EngineError),
@@ -86,6 +92,7 @@ impl AppError {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::LeaseLost => 3,
+            Self::Flags(SettleError::TokensInTheOpen) => 2,
             _ => 1,
         }
     }
@@ -100,8 +107,12 @@ pub fn version() -> String {
 ///
 /// # Errors
 /// What kept it from starting, or what ended it.
-pub fn run(args: RunArgs) -> Result<(), AppError> {
-    start_logging(args.log_format, &args.log);
+pub fn run(mut args: RunArgs) -> Result<(), AppError> {
+    let idle = operator_sdk::settle(&mut args, &|name| std::env::var(name).ok())?;
+    start_logging(args.log_format.unwrap_or_default(), args.log.as_deref().unwrap_or("info"));
+    for idle in idle {
+        tracing::warn!("{idle}");
+    }
     let runtime =
         tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(AppError::Runtime)?;
     let result = runtime.block_on(host(args));
@@ -117,15 +128,11 @@ async fn host(args: RunArgs) -> Result<(), AppError> {
     readiness.wait_for("plugins", "the first look at the plugin directory");
     let plugin_metrics = Arc::new(PluginMetrics::default());
     let mut tasks = JoinSet::new();
-    serve(
-        &args,
-        &readiness,
-        Metrics { registry: Arc::clone(&registry), plugins: Arc::clone(&plugin_metrics) },
-        &mut tasks,
-    )
-    .await?;
-
     let api = Api::new(client.clone(), ClientMetrics::register(&registry));
+    let metrics = Metrics { registry: Arc::clone(&registry), plugins: Arc::clone(&plugin_metrics) };
+    let protection = protection(&args, &api)?;
+    serve(&args, &readiness, (metrics, protection), &mut tasks).await?;
+
     let discovery = Arc::new(Discovery::new(client.clone()));
     register(&registry, |registry| discovery.register(registry));
     let watches = Arc::new(Watches::new(client.clone(), Arc::clone(&discovery)));
@@ -198,7 +205,7 @@ impl Host {
         };
         self.readiness.drain();
         tracing::info!("shutting down: calls under way may end");
-        if tokio::time::timeout(args.grace_period, self.queue.drain()).await.is_err() {
+        if tokio::time::timeout(args.grace(), self.queue.drain()).await.is_err() {
             // Their writes may still come: the lease is not given back, it runs out.
             tracing::warn!("calls under way did not end in time; the next start finishes their work");
         } else {
@@ -217,12 +224,10 @@ async fn ended(tasks: &mut JoinSet<AppError>) -> AppError {
 
 /// Waits for the lease, where replicas compete for it.
 async fn lead(args: &RunArgs, client: kube::Client) -> Leadership {
-    if !args.leader_elect {
-        return leader::without_election();
-    }
+    let Some(name) = args.lease() else { return leader::without_election() };
     let namespace = args.leader_election_namespace.clone().unwrap_or_else(|| own_namespace(args, &client));
-    let lease = leader::kube_lease(client, &namespace, &args.leader_election_id);
-    leader::acquire(lease, &leader::identity(&identity(args)), Timing::default()).await
+    let lease = leader::kube_lease(client, &namespace, name);
+    leader::acquire(lease, &leader::identity(&identity(args)), args.leader_timing).await
 }
 
 /// One lane may hold most workers, never all: a plugin that only waits must not stop the others.
@@ -241,20 +246,28 @@ async fn named(name: &'static str, task: impl Future<Output = ()>) -> AppError {
     AppError::Ended(name.to_owned())
 }
 
+fn protection(args: &RunArgs, api: &Api) -> Result<Protection, AppError> {
+    let failed = |error| AppError::Serve { what: "metrics", source: std::io::Error::other(error) };
+    Ok(Protection {
+        tls: args.metrics_secure.then(Certificate::of_ones_own).transpose().map_err(failed)?,
+        gate: args.metrics_require_rbac.then(|| Arc::new(Gate::new(api.clone()))),
+    })
+}
+
 /// Binds what is to be served before anything else happens: an address that is taken ends the start.
 async fn serve(
     args: &RunArgs,
     readiness: &Readiness,
-    metrics: Metrics,
+    (metrics, protection): (Metrics, Protection),
     tasks: &mut JoinSet<AppError>,
 ) -> Result<(), AppError> {
     let failed = |what| move |source| AppError::Serve { what, source };
-    if let Some(listener) = args.health_probe_bind_address.bind().await.map_err(failed("probes"))? {
+    if let Some(listener) = args.probe_address().bind().await.map_err(failed("probes"))? {
         let probes = serve_probes(listener, readiness.clone());
         tasks.spawn(async move { serve_error("probes", probes.await) });
     }
-    if let Some(listener) = args.metrics_bind_address.bind().await.map_err(failed("metrics"))? {
-        let metrics = serve_metrics(listener, metrics);
+    if let Some(listener) = args.metrics_address().bind().await.map_err(failed("metrics"))? {
+        let metrics = serve_metrics(listener, metrics, protection);
         tasks.spawn(async move { serve_error("metrics", metrics.await) });
     }
     Ok(())

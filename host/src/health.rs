@@ -1,14 +1,21 @@
 //! `/healthz`, `/readyz` and `/metrics`.
 
+pub mod access;
+pub mod tls;
+
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::Router;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
+use axum::middleware;
 use axum::response::IntoResponse;
 use axum::routing::get;
 use tokio::net::TcpListener;
+
+use access::Gate;
+use tls::{Certificate, TlsListener};
 
 use crate::capability::metrics::PluginMetrics;
 use crate::telemetry::SharedRegistry;
@@ -94,17 +101,39 @@ pub async fn serve_probes(listener: TcpListener, readiness: Readiness) -> std::i
     axum::serve(listener, routes).await
 }
 
+/// What stands before the metrics.
+#[derive(Debug, Default)]
+pub struct Protection {
+    /// The certificate to serve them with.
+    pub tls: Option<Certificate>,
+    /// Who decides about those who ask.
+    pub gate: Option<Arc<Gate>>,
+}
+
 /// Serves the metrics until the process ends.
 ///
 /// # Errors
 /// When the listener fails.
-pub async fn serve_metrics(listener: TcpListener, metrics: Metrics) -> std::io::Result<()> {
+pub async fn serve_metrics(
+    listener: TcpListener,
+    metrics: Metrics,
+    protection: Protection,
+) -> std::io::Result<()> {
     let page = |State(metrics): State<Metrics>| async move {
         let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
         ([(header::CONTENT_TYPE, kind)], metrics.render()).into_response()
     };
-    let routes = Router::new().route("/metrics", get(page)).with_state(metrics);
-    axum::serve(listener, routes).await
+    let mut routes = Router::new().route("/metrics", get(page)).with_state(metrics);
+    if let Some(gate) = protection.gate {
+        routes = routes.route_layer(middleware::from_fn_with_state(gate, access::guard));
+    }
+    match protection.tls {
+        None => axum::serve(listener, routes).await,
+        Some(certificate) => {
+            let listener = TlsListener::new(listener, certificate).map_err(std::io::Error::other)?;
+            axum::serve(listener, routes).await
+        }
+    }
 }
 
 #[cfg(test)]

@@ -42,6 +42,25 @@ impl Default for Timing {
     }
 }
 
+impl Timing {
+    /// Whether a leader is sure to have stopped before another starts, as client-go asks for it.
+    ///
+    /// # Errors
+    /// Names what is too long for what.
+    pub fn check(self) -> Result<(), String> {
+        // The lease says whole seconds: others believe those.
+        if Duration::from_secs(self.lease_duration.as_secs()) <= self.renew_deadline {
+            return Err("leaseDuration has to be longer than renewDeadline, in whole seconds".to_owned());
+        }
+        if self.retry_period.is_zero() || self.renew_deadline <= self.retry_period.mul_f64(1.2) {
+            return Err(
+                "renewDeadline has to be longer than 1.2 times retryPeriod, which is not 0".to_owned()
+            );
+        }
+        Ok(())
+    }
+}
+
 /// A name that no other replica and no later process has: the host's (in a pod: the pod's name) and something random.
 pub fn identity(host: &str) -> String {
     format!("{host}_{:016x}", fastrand::u64(..))
