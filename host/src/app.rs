@@ -19,6 +19,7 @@ use crate::capability::metrics::PluginMetrics;
 use crate::cli::operator_sdk::{self, SettleError};
 use crate::cli::run::RunArgs;
 use crate::cluster::Cluster;
+use crate::cluster::fence::Fence;
 use crate::cluster::request::Api;
 use crate::controller::discovery::Discovery;
 use crate::controller::leader::{self, Leadership};
@@ -128,7 +129,8 @@ async fn host(args: RunArgs) -> Result<(), AppError> {
     readiness.wait_for("plugins", "the first look at the plugin directory");
     let plugin_metrics = Arc::new(PluginMetrics::default());
     let mut tasks = JoinSet::new();
-    let api = Api::new(client.clone(), ClientMetrics::register(&registry));
+    let fence = Fence::default();
+    let api = Api::new(client.clone(), ClientMetrics::register(&registry)).behind(fence.clone());
     let metrics = Metrics { registry: Arc::clone(&registry), plugins: Arc::clone(&plugin_metrics) };
     let protection = protection(&args, &api)?;
     serve(&args, &readiness, (metrics, protection), &mut tasks).await?;
@@ -173,7 +175,7 @@ async fn host(args: RunArgs) -> Result<(), AppError> {
     load_plugins(&args, &config, plugins, &readiness, &mut tasks).await?;
     let assets = config.bind(&args, &supervisor);
     watch_assets(assets, &supervisor, &mut tasks)?;
-    let host = Host { supervisor, queue, readiness, tasks, workers };
+    let host = Host { supervisor, queue, readiness, tasks, workers, fence };
     host.work(&args, client).await
 }
 
@@ -184,13 +186,14 @@ struct Host {
     readiness: Readiness,
     tasks: JoinSet<AppError>,
     workers: usize,
+    fence: Fence,
 }
 
 impl Host {
     /// Works from the moment it leads until it is told to stop, or cannot go on.
     async fn work(mut self, args: &RunArgs, client: kube::Client) -> Result<(), AppError> {
         let leadership = tokio::select! {
-            leadership = lead(args, client) => leadership,
+            leadership = lead(args, client, self.fence.clone()) => leadership,
             () = stop_signal() => return Ok(()),
             error = ended(&mut self.tasks) => return Err(error),
         };
@@ -223,11 +226,11 @@ async fn ended(tasks: &mut JoinSet<AppError>) -> AppError {
 }
 
 /// Waits for the lease, where replicas compete for it.
-async fn lead(args: &RunArgs, client: kube::Client) -> Leadership {
+async fn lead(args: &RunArgs, client: kube::Client, fence: Fence) -> Leadership {
     let Some(name) = args.lease() else { return leader::without_election() };
     let namespace = args.leader_election_namespace.clone().unwrap_or_else(|| own_namespace(args, &client));
     let lease = leader::kube_lease(client, &namespace, name);
-    leader::acquire(lease, &leader::identity(&identity(args)), args.leader_timing).await
+    leader::acquire(lease, &leader::identity(&identity(args)), args.leader_timing, fence).await
 }
 
 /// One lane may hold most workers, never all: a plugin that only waits must not stop the others.

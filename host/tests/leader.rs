@@ -76,7 +76,7 @@ async fn pair(namespace: &str) -> Option<(Bench, Replica, Replica)> {
     let leader = Replica::start(&bench, "leading").await;
     let waiting = Replica::start(&bench, "another replica leads; waiting").await;
     bench.make("hellos", "web", json!({"greeting": "hi", "replicas": 1})).await;
-    bench.await_replicas("web", 1).await;
+    bench.await_condition("hellos", "web", ("Ready", "False"), &["PodsStarting"]).await;
     Some((bench, leader, waiting))
 }
 
@@ -142,10 +142,11 @@ async fn a_leader_that_is_cut_off_ends_before_another_begins() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_leader_that_stood_still_for_longer_than_its_lease_writes_nothing_when_it_wakes() {
     let Some((bench, first, second)) = pair("leader-still").await else { return };
+    // Nothing is under way: a request that was sent already could not be called back.
     first.signal(Signal::STOP);
     second.await_leading().await;
     assert_works(&bench, &second).await;
-    // Much to do for whoever believes to lead: its watches have all of it waiting for them.
+    // Much to do for whoever believes it leads: its watches have all of it waiting for them.
     for n in 0..40 {
         bench.make("hellos", &format!("late-{n}"), json!({"greeting": "hi", "replicas": 1})).await;
     }
