@@ -57,7 +57,8 @@ impl Configuration {
             );
         }
         for entry in &self.entries {
-            let asset = Arc::new(Asset::new("chart", &entry.chart));
+            // By its path: that is what errors name.
+            let asset = Arc::new(Asset::new(&entry.chart.display().to_string(), &entry.chart));
             assets.push(Arc::clone(&asset));
             supervisor.bind(Binding {
                 plugin: Arc::from(args.watches_plugin.as_str()),
