@@ -168,6 +168,11 @@ impl Host {
         self.child.lock().unwrap_or_else(PoisonError::into_inner).try_wait().unwrap()
     }
 
+    /// Where it serves metrics.
+    pub(crate) fn metrics(&self) -> SocketAddr {
+        self.metrics
+    }
+
     /// Its process.
     pub(crate) fn pid(&self) -> u32 {
         self.child.lock().unwrap_or_else(PoisonError::into_inner).id()
