@@ -16,11 +16,13 @@ use configuration::Configuration;
 use crate::action::inventory::Inventories;
 use crate::asset::Asset;
 use crate::capability::metrics::PluginMetrics;
+use crate::cli::operator_sdk::{self, SettleError};
 use crate::cli::run::RunArgs;
 use crate::cluster::Cluster;
+use crate::cluster::fence::Fence;
 use crate::cluster::request::Api;
 use crate::controller::discovery::Discovery;
-use crate::controller::leader::{self, Leadership, Timing};
+use crate::controller::leader::{self, Leadership};
 use crate::controller::metrics::{QueueCollector, QueueMetrics, WatchCollector};
 use crate::controller::observe::Observer;
 use crate::controller::queue::{Options, Queue};
@@ -30,7 +32,9 @@ use crate::controller::reconcile::quarantine::Quarantine;
 use crate::controller::supervisor::{Parts, Supervisor};
 use crate::controller::watch::Watches;
 use crate::disk::Changes;
-use crate::health::{Metrics, Readiness, serve_metrics, serve_probes};
+use crate::health::access::Gate;
+use crate::health::tls::Certificate;
+use crate::health::{Metrics, Protection, Readiness, serve_metrics, serve_probes};
 use crate::plugin::bindings::INTERFACE;
 use crate::plugin::compiled::CompiledCache;
 use crate::plugin::compiler::Compiler;
@@ -62,6 +66,9 @@ pub enum AppError {
     /// Nothing in the configuration can be worked on.
     #[error("nothing to do: {0}")]
     Nothing(String),
+    /// Flags that cannot be followed.
+    #[error(transparent)]
+    Flags(#[from] SettleError),
     /// No WebAssembly engine.
     #[error(transparent)]
     Engine(#[from] EngineError),
@@ -90,6 +97,7 @@ impl AppError {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::LeaseLost => 3,
+            Self::Flags(SettleError::TokensInTheOpen) | Self::Traces(_) => 2,
             _ => 1,
         }
     }
@@ -104,11 +112,16 @@ pub fn version() -> String {
 ///
 /// # Errors
 /// What kept it from starting, or what ended it.
-pub fn run(args: RunArgs) -> Result<(), AppError> {
+pub fn run(mut args: RunArgs) -> Result<(), AppError> {
+    let idle = operator_sdk::settle(&mut args, &|name| std::env::var(name).ok())?;
     let runtime =
         tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(AppError::Runtime)?;
     let traces = Traces::start(&args.traces, runtime.handle())?;
-    start_logging(args.log_format, &args.log, traces.as_ref());
+    let filter = args.log.as_deref().unwrap_or("info");
+    start_logging(args.log_format.unwrap_or_default(), filter, traces.as_ref());
+    for idle in idle {
+        tracing::warn!("{idle}");
+    }
     let result = runtime.block_on(host(args));
     if let Some(traces) = traces {
         // On this thread: the runtime's send the last batch.
@@ -126,14 +139,12 @@ async fn host(args: RunArgs) -> Result<(), AppError> {
     readiness.wait_for("plugins", "the first look at the plugin directory");
     let plugin_metrics = Arc::new(PluginMetrics::default());
     let mut tasks = JoinSet::new();
-    serve(
-        &args,
-        &readiness,
-        Metrics { registry: Arc::clone(&registry), plugins: Arc::clone(&plugin_metrics) },
-        &mut tasks,
-    );
+    let fence = Fence::default();
+    let api = Api::new(client.clone(), ClientMetrics::register(&registry)).behind(fence.clone());
+    let metrics = Metrics { registry: Arc::clone(&registry), plugins: Arc::clone(&plugin_metrics) };
+    let protection = protection(&args, &api)?;
+    serve(&args, &readiness, (metrics, protection), &mut tasks).await?;
 
-    let api = Api::new(client.clone(), ClientMetrics::register(&registry));
     let discovery = Arc::new(Discovery::new(client.clone()));
     register(&registry, |registry| discovery.register(registry));
     let watches = Arc::new(Watches::new(client.clone(), Arc::clone(&discovery)));
@@ -174,7 +185,7 @@ async fn host(args: RunArgs) -> Result<(), AppError> {
     load_plugins(&args, &config, plugins, &readiness, &mut tasks).await?;
     let assets = config.bind(&args, &supervisor);
     watch_assets(assets, &supervisor, &mut tasks)?;
-    let host = Host { supervisor, queue, readiness, tasks, workers };
+    let host = Host { supervisor, queue, readiness, tasks, workers, fence };
     host.work(&args, client).await
 }
 
@@ -185,13 +196,14 @@ struct Host {
     readiness: Readiness,
     tasks: JoinSet<AppError>,
     workers: usize,
+    fence: Fence,
 }
 
 impl Host {
     /// Works from the moment it leads until it is told to stop, or cannot go on.
     async fn work(mut self, args: &RunArgs, client: kube::Client) -> Result<(), AppError> {
         let leadership = tokio::select! {
-            leadership = lead(args, client) => leadership,
+            leadership = lead(args, client, self.fence.clone()) => leadership,
             () = stop_signal() => return Ok(()),
             error = ended(&mut self.tasks) => return Err(error),
         };
@@ -206,7 +218,7 @@ impl Host {
         };
         self.readiness.drain();
         tracing::info!("shutting down: calls under way may end");
-        if tokio::time::timeout(args.grace_period, self.queue.drain()).await.is_err() {
+        if tokio::time::timeout(args.grace(), self.queue.drain()).await.is_err() {
             // Their writes may still come: the lease is not given back, it runs out.
             tracing::warn!("calls under way did not end in time; the next start finishes their work");
         } else {
@@ -224,13 +236,11 @@ async fn ended(tasks: &mut JoinSet<AppError>) -> AppError {
 }
 
 /// Waits for the lease, where replicas compete for it.
-async fn lead(args: &RunArgs, client: kube::Client) -> Leadership {
-    if !args.leader_elect {
-        return leader::without_election();
-    }
+async fn lead(args: &RunArgs, client: kube::Client, fence: Fence) -> Leadership {
+    let Some(name) = args.lease() else { return leader::without_election() };
     let namespace = args.leader_election_namespace.clone().unwrap_or_else(|| own_namespace(args, &client));
-    let lease = leader::kube_lease(client, &namespace, &args.leader_election_id);
-    leader::acquire(lease, &leader::identity(&identity(args)), Timing::default()).await
+    let lease = leader::kube_lease(client, &namespace, name);
+    leader::acquire(lease, &leader::identity(&identity(args)), args.leader_timing, fence).await
 }
 
 /// One lane may hold most workers, never all: a plugin that only waits must not stop the others.
@@ -249,14 +259,31 @@ async fn named(name: &'static str, task: impl Future<Output = ()>) -> AppError {
     AppError::Ended(name.to_owned())
 }
 
-fn serve(args: &RunArgs, readiness: &Readiness, metrics: Metrics, tasks: &mut JoinSet<AppError>) {
-    if let Some(address) = args.health_probe_bind_address.0 {
-        let probes = serve_probes(address, readiness.clone());
+fn protection(args: &RunArgs, api: &Api) -> Result<Protection, AppError> {
+    let failed = |error| AppError::Serve { what: "metrics", source: std::io::Error::other(error) };
+    Ok(Protection {
+        tls: args.metrics_secure.then(Certificate::of_ones_own).transpose().map_err(failed)?,
+        gate: args.metrics_require_rbac.then(|| Arc::new(Gate::new(api.clone()))),
+    })
+}
+
+/// Binds what is to be served before anything else happens: an address that is taken ends the start.
+async fn serve(
+    args: &RunArgs,
+    readiness: &Readiness,
+    (metrics, protection): (Metrics, Protection),
+    tasks: &mut JoinSet<AppError>,
+) -> Result<(), AppError> {
+    let failed = |what| move |source| AppError::Serve { what, source };
+    if let Some(listener) = args.probe_address().bind().await.map_err(failed("probes"))? {
+        let probes = serve_probes(listener, readiness.clone());
         tasks.spawn(async move { serve_error("probes", probes.await) });
     }
-    if let Some(address) = args.metrics_bind_address.0 {
-        tasks.spawn(async move { serve_error("metrics", serve_metrics(address, metrics).await) });
+    if let Some(listener) = args.metrics_address().bind().await.map_err(failed("metrics"))? {
+        let metrics = serve_metrics(listener, metrics, protection);
+        tasks.spawn(async move { serve_error("metrics", metrics.await) });
     }
+    Ok(())
 }
 
 fn serve_error(what: &'static str, result: std::io::Result<()>) -> AppError {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
+pub mod operator_sdk;
 pub mod plugin;
 pub mod run;
 

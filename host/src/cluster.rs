@@ -1,6 +1,6 @@
 //! The API server, seen from the host: one place that sends requests, under the right account, within a deadline.
 //!
-//! [`request`] sends one request; [`path`] names things; [`review`] asks what an account may do. Writes of objects go
+//! [`request`] sends one request, [`fence`] says until when it may be a write; [`path`] names things; [`review`] asks what an account may do. Writes of objects go
 //! through `action::execute` only, which is built on this.
 
 use std::collections::HashSet;
@@ -12,6 +12,7 @@ use crate::controller::observe::Observer;
 use crate::controller::watch::Cached;
 use crate::object::ObjectKey;
 
+pub mod fence;
 pub mod path;
 pub mod request;
 pub mod review;

@@ -1,15 +1,21 @@
 //! `/healthz`, `/readyz` and `/metrics`.
 
+pub mod access;
+pub mod tls;
+
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::Router;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
+use axum::middleware;
 use axum::response::IntoResponse;
 use axum::routing::get;
 use tokio::net::TcpListener;
+
+use access::Gate;
+use tls::{Certificate, TlsListener};
 
 use crate::capability::metrics::PluginMetrics;
 use crate::telemetry::SharedRegistry;
@@ -78,8 +84,8 @@ impl Metrics {
 /// Serves the probes until the process ends.
 ///
 /// # Errors
-/// When the address cannot be bound.
-pub async fn serve_probes(address: SocketAddr, readiness: Readiness) -> std::io::Result<()> {
+/// When the listener fails.
+pub async fn serve_probes(listener: TcpListener, readiness: Readiness) -> std::io::Result<()> {
     let ready = |State(readiness): State<Readiness>| async move {
         let report = readiness.report();
         if report.is_empty() {
@@ -92,20 +98,42 @@ pub async fn serve_probes(address: SocketAddr, readiness: Readiness) -> std::io:
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
         .with_state(readiness);
-    axum::serve(TcpListener::bind(address).await?, routes).await
+    axum::serve(listener, routes).await
+}
+
+/// What stands before the metrics.
+#[derive(Debug, Default)]
+pub struct Protection {
+    /// The certificate to serve them with.
+    pub tls: Option<Certificate>,
+    /// Who decides about those who ask.
+    pub gate: Option<Arc<Gate>>,
 }
 
 /// Serves the metrics until the process ends.
 ///
 /// # Errors
-/// When the address cannot be bound.
-pub async fn serve_metrics(address: SocketAddr, metrics: Metrics) -> std::io::Result<()> {
+/// When the listener fails.
+pub async fn serve_metrics(
+    listener: TcpListener,
+    metrics: Metrics,
+    protection: Protection,
+) -> std::io::Result<()> {
     let page = |State(metrics): State<Metrics>| async move {
         let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
         ([(header::CONTENT_TYPE, kind)], metrics.render()).into_response()
     };
-    let routes = Router::new().route("/metrics", get(page)).with_state(metrics);
-    axum::serve(TcpListener::bind(address).await?, routes).await
+    let mut routes = Router::new().route("/metrics", get(page)).with_state(metrics);
+    if let Some(gate) = protection.gate {
+        routes = routes.route_layer(middleware::from_fn_with_state(gate, access::guard));
+    }
+    match protection.tls {
+        None => axum::serve(listener, routes).await,
+        Some(certificate) => {
+            let listener = TlsListener::new(listener, certificate).map_err(std::io::Error::other)?;
+            axum::serve(listener, routes).await
+        }
+    }
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ pub mod controller;
 pub mod disk;
 pub mod error_text;
 pub mod health;
+pub mod listen;
 pub mod memory;
 pub mod object;
 pub mod plugin;

@@ -191,7 +191,7 @@ fn resolve(
         overrides.insert(path.clone(), json!(expand(&text, env)));
     }
     let mut settings = json!({
-        "chart": "chart",
+        "chart": chart.display().to_string(),
         "overrideValues": overrides,
         "watchDependentResources": raw.watch_dependent_resources.unwrap_or(true),
     });

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bench::{Bench, cluster, eventually, ordinary, undisturbed};
+use pilothouse::cluster::fence::Fence;
 use pilothouse::controller::leader::{self, Timing};
 use pilothouse::controller::watch::Trouble;
 use serde_json::json;
@@ -165,15 +166,15 @@ async fn a_lease_passes_from_one_replica_to_the_next() {
         retry_period: Duration::from_millis(300),
     };
     let lease = || leader::kube_lease(bench.client.clone(), &bench.namespace, "host");
-    let first = leader::acquire(lease(), "one", timing).await;
+    let first = leader::acquire(lease(), "one", timing, Fence::default()).await;
     assert_eq!(bench.lease_holder("host").await, "one");
-    let second = tokio::spawn(leader::acquire(lease(), "two", timing));
+    let second = tokio::spawn(leader::acquire(lease(), "two", timing, Fence::default()));
     first.release().await;
     let second = second.await.expect("the second leads");
     assert!(second.is_held());
     assert_eq!(bench.lease_holder("host").await, "two");
     // The second dies without a word: its lease runs out.
     drop(second);
-    let third = leader::acquire(lease(), "three", timing).await;
+    let third = leader::acquire(lease(), "three", timing, Fence::default()).await;
     assert!(third.is_held());
 }

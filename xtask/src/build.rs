@@ -152,3 +152,17 @@ fn plugin_crates(below: &Path) -> Result<Vec<(String, PathBuf)>> {
     found.sort();
     Ok(found)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn guests_of_tests_are_no_plugins_of_the_repository() {
+        let names = |below: &str| -> Vec<String> {
+            plugin_crates(&root().join(below)).unwrap().into_iter().map(|(name, _)| name).collect()
+        };
+        assert_eq!(names("plugins"), ["hello", "helm-plugin"]);
+        assert_eq!(names("host/tests/guests"), ["misbehave"]);
+    }
+}

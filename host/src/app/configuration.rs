@@ -57,13 +57,14 @@ impl Configuration {
             );
         }
         for entry in &self.entries {
-            let asset = Arc::new(Asset::new("chart", &entry.chart));
+            // By its path: that is what errors name.
+            let asset = Arc::new(Asset::new(&entry.chart.display().to_string(), &entry.chart));
             assets.push(Arc::clone(&asset));
             supervisor.bind(Binding {
                 plugin: Arc::from(args.watches_plugin.as_str()),
                 gvk: Arc::new(entry.gvk.clone()),
                 selector: entry.selector.clone(),
-                settings: Arc::from(entry.settings.to_string()),
+                settings: Arc::from(settings(args, entry)),
                 assets: vec![asset],
                 finalizer: manifest
                     .as_ref()
@@ -79,6 +80,15 @@ impl Configuration {
         }
         assets
     }
+}
+
+/// The entry's settings, and what the flags say for all of them.
+fn settings(args: &RunArgs, entry: &WatchEntry) -> String {
+    let mut settings = entry.settings.clone();
+    if let (true, Some(map)) = (args.suppress_override_values, settings.as_object_mut()) {
+        map.insert("suppressOverrideValues".to_owned(), true.into());
+    }
+    settings.to_string()
 }
 
 fn watches_path(args: &RunArgs) -> Option<PathBuf> {

@@ -1,21 +1,28 @@
 //! `pilothouse run`: its flags, each with an environment variable of the same meaning. Names that operator-sdk's
 //! `helm-operator run` has too mean the same here.
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
 
 use super::ClusterArgs;
+use super::operator_sdk::OperatorSdkArgs;
 use super::plugin::PREBUILT_DIR;
+use crate::controller::leader::Timing;
+use crate::listen::Address;
 use crate::telemetry::LogFormat;
 use crate::telemetry::traces::TraceArgs;
 use crate::watches_file::go_duration;
 
 /// Flags of `pilothouse run`.
+///
+/// Where a default stands in the words and not in the type, a file may have the say before it: [`super::operator_sdk`].
 #[derive(Clone, Debug, Args)]
-#[command(after_help = "\
+// The last one wins, as with Go's flags: patches of a Deployment add to its arguments.
+#[command(
+    args_override_self = true,
+    after_help = "\
 EXAMPLES:
   pilothouse run                                     # ./watches.yaml, plugins of /plugins, the pod's service account
   pilothouse run --plugin-dir ./plugins --grant-requested --kubeconfig ~/.kube/config
@@ -27,7 +34,8 @@ A grants file says what each plugin may do; a plugin that is not named may do no
       serviceAccount: operators/hello     # act as this account; default: the host's own
       kube:                               # rules as in RBAC, with `namespaces` beside them
         - { apiGroups: [apps], resources: [deployments], verbs: ['*'], namespaces: [shop] }
-      limits: { memoryMiB: 64 }           # ceiling")]
+      limits: { memoryMiB: 64 }           # ceiling"
+)]
 pub struct RunArgs {
     /// Where the cluster is.
     #[command(flatten)]
@@ -62,21 +70,33 @@ pub struct RunArgs {
     /// Hook calls at once. Default: twice the processors.
     #[arg(long, env = "PILOTHOUSE_MAX_CONCURRENT_RECONCILES", value_name = "N")]
     pub max_concurrent_reconciles: Option<usize>,
-    /// Address of /metrics; 0 turns it off.
-    #[arg(long, env = "PILOTHOUSE_METRICS_BIND_ADDRESS", value_name = "ADDR", default_value = ":8080", value_parser = address)]
-    pub metrics_bind_address: Address,
-    /// Address of /healthz and /readyz; 0 turns it off.
-    #[arg(long, env = "PILOTHOUSE_HEALTH_PROBE_BIND_ADDRESS", value_name = "ADDR", default_value = ":8081", value_parser = address)]
-    pub health_probe_bind_address: Address,
+    /// Address of /metrics; 0 turns it off. Default: :8080.
+    #[arg(long, alias = "metrics-addr", env = "PILOTHOUSE_METRICS_BIND_ADDRESS", value_name = "ADDR")]
+    pub metrics_bind_address: Option<Address>,
+    /// Serve /metrics with TLS, with a certificate that the host signs itself.
+    #[arg(long, env = "PILOTHOUSE_METRICS_SECURE", num_args = 0..=1, default_missing_value = "true", default_value = "false", require_equals = true, value_parser = go_bool, action = clap::ArgAction::Set)]
+    pub metrics_secure: bool,
+    /// Show /metrics only to accounts that may get it: each request carries a token, which the API server reviews.
+    #[arg(long, env = "PILOTHOUSE_METRICS_REQUIRE_RBAC", num_args = 0..=1, default_missing_value = "true", default_value = "false", require_equals = true, value_parser = go_bool, action = clap::ArgAction::Set)]
+    pub metrics_require_rbac: bool,
+    /// Address of /healthz and /readyz; 0 turns it off. Default: :8081.
+    #[arg(long, env = "PILOTHOUSE_HEALTH_PROBE_BIND_ADDRESS", value_name = "ADDR")]
+    pub health_probe_bind_address: Option<Address>,
     /// Work only while holding a lease, so that several replicas can wait beside each other.
-    #[arg(long, env = "PILOTHOUSE_LEADER_ELECT", num_args = 0..=1, default_missing_value = "true", default_value = "false", require_equals = true, action = clap::ArgAction::Set)]
-    pub leader_elect: bool,
-    /// Name of the lease.
-    #[arg(long, env = "PILOTHOUSE_LEADER_ELECTION_ID", value_name = "NAME", default_value = "pilothouse")]
-    pub leader_election_id: String,
+    #[arg(long, alias = "enable-leader-election", env = "PILOTHOUSE_LEADER_ELECT", num_args = 0..=1, default_missing_value = "true", require_equals = true, value_parser = go_bool)]
+    pub leader_elect: Option<bool>,
+    /// Name of the lease. Default: pilothouse.
+    #[arg(long, env = "PILOTHOUSE_LEADER_ELECTION_ID", value_name = "NAME")]
+    pub leader_election_id: Option<String>,
     /// Namespace of the lease. Default: the pod's, or that of the kubeconfig's context.
     #[arg(long, env = "PILOTHOUSE_LEADER_ELECTION_NAMESPACE", value_name = "NS")]
     pub leader_election_namespace: Option<String>,
+    /// How long the lease lives.
+    #[arg(skip)]
+    pub leader_timing: Timing,
+    /// Write **** for the values in events about overrideValues of the watches file.
+    #[arg(long, env = "PILOTHOUSE_SUPPRESS_OVERRIDE_VALUES", num_args = 0..=1, default_missing_value = "true", default_value = "false", require_equals = true, value_parser = go_bool, action = clap::ArgAction::Set)]
+    pub suppress_override_values: bool,
     /// Directory for compiled plugins; a restart then compiles nothing. The host makes its own in it.
     #[arg(long, env = "PILOTHOUSE_CACHE_DIR", value_name = "DIR", default_value = "/var/cache/pilothouse")]
     pub cache_dir: PathBuf,
@@ -90,9 +110,9 @@ pub struct RunArgs {
     /// Threads that compile a plugin that is to go to work; each takes some more memory. Default: two where there are two.
     #[arg(long, env = "PILOTHOUSE_COMPILE_THREADS", value_name = "N")]
     pub compile_threads: Option<usize>,
-    /// How long calls under way may take to end after SIGTERM.
-    #[arg(long, env = "PILOTHOUSE_GRACE_PERIOD", value_name = "DURATION", default_value = "25s", value_parser = duration)]
-    pub grace_period: Duration,
+    /// How long calls under way may take to end after SIGTERM. Default: 25s.
+    #[arg(long, env = "PILOTHOUSE_GRACE_PERIOD", value_name = "DURATION", value_parser = duration)]
+    pub grace_period: Option<Duration>,
     /// Name of the host's own pod, for events about plugins.
     #[arg(long, env = "POD_NAME", hide = true)]
     pub pod_name: Option<String>,
@@ -102,27 +122,38 @@ pub struct RunArgs {
     /// Where traces go.
     #[command(flatten)]
     pub traces: TraceArgs,
-    /// Log lines for people or as JSON.
-    #[arg(long, env = "PILOTHOUSE_LOG_FORMAT", value_enum, default_value_t)]
-    pub log_format: LogFormat,
-    /// What is logged, in RUST_LOG's language: `info`, `debug`, `pilothouse=debug,plugin=info`.
-    #[arg(long, env = "PILOTHOUSE_LOG", value_name = "FILTER", default_value = "info")]
-    pub log: String,
+    /// Log lines for people or as JSON. Default: text.
+    #[arg(long, env = "PILOTHOUSE_LOG_FORMAT", value_enum)]
+    pub log_format: Option<LogFormat>,
+    /// What is logged, in RUST_LOG's language: `info`, `debug`, `pilothouse=debug,plugin=info`. Default: info.
+    #[arg(long, env = "PILOTHOUSE_LOG", value_name = "FILTER")]
+    pub log: Option<String>,
+    /// The same in operator-sdk's words.
+    #[command(flatten)]
+    pub operator_sdk: OperatorSdkArgs,
 }
 
-/// An address to serve at, or none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Address(pub Option<SocketAddr>);
-
-/// `host:port`, `:port` for all interfaces (as Go writes it), `0` for none.
-fn address(text: &str) -> Result<Address, String> {
-    if text == "0" {
-        return Ok(Address(None));
+impl RunArgs {
+    /// Where metrics are served.
+    pub fn metrics_address(&self) -> Address {
+        self.metrics_bind_address.clone().unwrap_or(Address::Everywhere(8080))
     }
-    let full = if text.starts_with(':') { format!("0.0.0.0{text}") } else { text.to_owned() };
-    let parsed =
-        full.parse().map_err(|_| format!("{text:?} is no address such as :8080 or 127.0.0.1:8080"))?;
-    Ok(Address(Some(parsed)))
+
+    /// Where probes are served.
+    pub fn probe_address(&self) -> Address {
+        self.health_probe_bind_address.clone().unwrap_or(Address::Everywhere(8081))
+    }
+
+    /// The name of the lease to work under; `None`: no replicas compete.
+    pub fn lease(&self) -> Option<&str> {
+        let name = self.leader_election_id.as_deref().unwrap_or("pilothouse");
+        self.leader_elect.unwrap_or(false).then_some(name)
+    }
+
+    /// How long calls under way may take to end.
+    pub fn grace(&self) -> Duration {
+        self.grace_period.unwrap_or(Duration::from_secs(25))
+    }
 }
 
 /// A number of bytes.
@@ -145,6 +176,18 @@ fn bytes(text: &str) -> Result<Bytes, String> {
         _ => return Err(wrong()),
     };
     number.parse::<u64>().ok().and_then(|n| n.checked_mul(factor)).map(Bytes).ok_or_else(wrong)
+}
+
+/// A flag's value as Go takes it.
+///
+/// # Errors
+/// With an example.
+pub(super) fn go_bool(text: &str) -> Result<bool, String> {
+    match text {
+        "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(true),
+        "0" | "f" | "F" | "false" | "FALSE" | "False" => Ok(false),
+        _ => Err(format!("{text:?} is neither true nor false")),
+    }
 }
 
 fn duration(text: &str) -> Result<Duration, String> {
@@ -182,10 +225,10 @@ mod tests {
             "--leader-elect",
             "--leader-election-id=playerstats-operator",
         ]);
-        assert!(args.leader_elect);
-        assert_eq!(args.leader_election_id, "playerstats-operator");
-        assert_eq!(args.metrics_bind_address, Address(Some(([127, 0, 0, 1], 8080).into())));
-        assert!(!parse(&["--leader-elect=false"]).leader_elect);
+        assert_eq!(args.lease(), Some("playerstats-operator"));
+        assert_eq!(args.metrics_address(), Address::At(([127, 0, 0, 1], 8080).into()));
+        assert_eq!(parse(&["--leader-elect=false"]).lease(), None);
+        assert_eq!(parse(&["--leader-elect=T"]).lease(), Some("pilothouse"));
     }
 
     #[test]
@@ -194,6 +237,6 @@ mod tests {
             .unwrap_err()
             .to_string();
         assert!(error.contains("is no address such as :8080"), "{error}");
-        assert_eq!(parse(&["--metrics-bind-address", "0"]).metrics_bind_address, Address(None));
+        assert_eq!(parse(&["--metrics-bind-address", "0"]).metrics_address(), Address::Off);
     }
 }

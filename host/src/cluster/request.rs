@@ -11,6 +11,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 use tracing::Instrument as _;
 
+use super::fence::Fence;
 use crate::error_text::chain;
 use crate::telemetry::ClientMetrics;
 
@@ -152,6 +153,12 @@ impl<'a> Call<'a> {
         self
     }
 
+    /// Whether it changes something. Reviews are questions, though they are posted.
+    fn writes(&self) -> bool {
+        let reviews = ["/apis/authentication.k8s.io/", "/apis/authorization.k8s.io/"];
+        self.method != Method::GET && !reviews.iter().any(|group| self.path.starts_with(group))
+    }
+
     fn request(&self) -> Result<Request<Body>, ApiError> {
         let mut request = Request::builder()
             .method(self.method.clone())
@@ -185,6 +192,7 @@ pub struct Reply {
 pub struct Api {
     client: kube::Client,
     metrics: ClientMetrics,
+    fence: Fence,
 }
 
 impl std::fmt::Debug for Api {
@@ -197,13 +205,21 @@ impl Api {
     /// Requests through a client. The client should not retry by itself: a write that timed out may have happened, and
     /// only the caller knows what that means.
     pub fn new(client: kube::Client, metrics: ClientMetrics) -> Self {
-        Self { client, metrics }
+        Self { client, metrics, fence: Fence::default() }
+    }
+
+    /// The same, whose writes end at a fence.
+    #[must_use]
+    pub fn behind(mut self, fence: Fence) -> Self {
+        self.fence = fence;
+        self
     }
 
     /// Sends one request. A 429 with a wait up to a second is waited out and sent again, twice.
     ///
     /// # Errors
-    /// What the server said, or that it said nothing within [`TIMEOUT`] or before the end set by [`until`].
+    /// What the server said, or that it said nothing within [`TIMEOUT`] or before the end set by [`until`]; a write is not
+    /// sent behind the fence.
     pub async fn send(&self, call: Call<'_>) -> Result<Reply, ApiError> {
         let span = span_of(&call);
         let result = self.send_patiently(&call).instrument(span.clone()).await;
@@ -221,7 +237,12 @@ impl Api {
     async fn send_patiently(&self, call: &Call<'_>) -> Result<Reply, ApiError> {
         let mut again = 2_u8;
         loop {
-            let limit = limit();
+            let left = if call.writes() { self.fence.left() } else { Some(Duration::MAX) };
+            let Some(left) = left else {
+                let message = "the leader lease was not renewed in time: another replica may be writing";
+                return Err(ApiError::no_answer(message.to_owned()));
+            };
+            let limit = limit().min(left);
             let result = match tokio::time::timeout(limit, self.send_once(call)).await {
                 Ok(result) => result,
                 Err(_) => {
@@ -322,4 +343,51 @@ fn failure(code: StatusCode, headers: &http::HeaderMap, body: &[u8]) -> ApiError
     let details = status.pointer("/details/retryAfterSeconds").and_then(Value::as_u64);
     let retry_after = seconds.or(details).map(Duration::from_secs);
     ApiError { kind, code: code.as_u16(), reason, message, retry_after }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    const REVIEW: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+
+    #[tokio::test(start_paused = true)]
+    async fn behind_the_fence_nothing_is_written_and_questions_are_asked() {
+        let arrived = Arc::new(AtomicUsize::new(0));
+        let (seen, hangs) = (Arc::clone(&arrived), "/api/v1/namespaces/x/slow");
+        let service = tower::service_fn(move |request: Request<Body>| {
+            seen.fetch_add(1, Ordering::SeqCst);
+            async move {
+                if request.uri().path() == hangs {
+                    std::future::pending::<()>().await;
+                }
+                Ok::<_, std::io::Error>(http::Response::new(Body::from(b"{}".to_vec())))
+            }
+        });
+        let fence = Fence::default();
+        let client = kube::Client::new(service, "default");
+        let api = Api::new(client, ClientMetrics::default()).behind(fence.clone());
+        let send = async |method: Method, path: &str| {
+            api.send(Call::new(method, path.to_owned(), None)).await.map(|reply| reply.code)
+        };
+        let map = "/api/v1/namespaces/x/configmaps/a";
+        assert_eq!(send(Method::PATCH, map).await.unwrap(), 200);
+
+        let end = Instant::now() + Duration::from_secs(10);
+        fence.open_until(end);
+        // One that is under way does not wait beyond the fence.
+        assert!(send(Method::PATCH, hangs).await.unwrap_err().message.contains("did not answer"));
+        assert_eq!(Instant::now(), end);
+        let before = arrived.load(Ordering::SeqCst);
+        for method in [Method::PATCH, Method::POST, Method::PUT, Method::DELETE] {
+            let error = send(method, map).await.unwrap_err();
+            assert!(error.message.contains("lease") && error.kind == ErrorKind::Unavailable, "{error}");
+        }
+        assert_eq!(arrived.load(Ordering::SeqCst), before);
+        assert_eq!(send(Method::GET, map).await.unwrap(), 200);
+        assert_eq!(send(Method::POST, REVIEW).await.unwrap(), 200);
+    }
 }

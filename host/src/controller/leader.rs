@@ -2,7 +2,8 @@
 //!
 //! Time is never compared between machines. What counts is how long *this* process has seen the same record: a leader
 //! whose record has not moved for its own lease duration is dead, whatever the clocks say. And a leader that could not
-//! renew for [`Timing::renew_deadline`] stops working, before anybody else may start.
+//! renew for [`Timing::renew_deadline`] stops working, before anybody else may start; its writes end at a [`Fence`] that
+//! each renewal moves on, so that a process that stood still meanwhile has nothing to be told before it stops.
 //!
 //! The crate `kube-lease-manager` was looked at and left: it compares the record's wall-clock time with its own, takes a
 //! lease over without a precondition, and goes on believing in its lease while the API server does not answer.
@@ -17,6 +18,8 @@ use k8s_openapi::jiff::Timestamp;
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
+
+use crate::cluster::fence::Fence;
 
 pub use record::{Election, Record, Step};
 pub use store::{KubeLease, LeaseError, LeaseStore};
@@ -39,6 +42,25 @@ impl Default for Timing {
             renew_deadline: Duration::from_secs(10),
             retry_period: Duration::from_secs(2),
         }
+    }
+}
+
+impl Timing {
+    /// Whether a leader is sure to have stopped before another starts, as client-go asks for it.
+    ///
+    /// # Errors
+    /// Names what is too long for what.
+    pub fn check(self) -> Result<(), String> {
+        // The lease says whole seconds: others believe those.
+        if Duration::from_secs(self.lease_duration.as_secs()) <= self.renew_deadline {
+            return Err("leaseDuration has to be longer than renewDeadline, in whole seconds".to_owned());
+        }
+        if self.retry_period.is_zero() || self.renew_deadline <= self.retry_period.mul_f64(1.2) {
+            return Err(
+                "renewDeadline has to be longer than 1.2 times retryPeriod, which is not 0".to_owned()
+            );
+        }
+        Ok(())
     }
 }
 
@@ -96,9 +118,10 @@ pub fn without_election() -> Leadership {
 }
 
 /// Waits until this process leads, then keeps the lease until it is lost or released. Cancel safe: a lease that was just
-/// taken and is not wanted any more runs out.
-pub async fn acquire<S: LeaseStore>(store: S, identity: &str, timing: Timing) -> Leadership {
-    let mut keeper = Keeper { store, election: Election::new(identity, timing.lease_duration), timing };
+/// taken and is not wanted any more runs out. The fence is open for as long as nobody else may lead.
+pub async fn acquire<S: LeaseStore>(store: S, identity: &str, timing: Timing, fence: Fence) -> Leadership {
+    let election = Election::new(identity, timing.lease_duration);
+    let mut keeper = Keeper { store, election, timing, fence };
     let mut told = String::new();
     let taken = loop {
         let tried = Instant::now();
@@ -117,11 +140,13 @@ pub async fn acquire<S: LeaseStore>(store: S, identity: &str, timing: Timing) ->
         // A fifth more at most, so that replicas do not stay in step.
         sleep(timing.retry_period.mul_f64(1.0 + 0.2 * fastrand::f64())).await;
     };
+    keeper.fence.open_until(taken + timing.renew_deadline);
     tracing::info!(identity, "leading");
     let (held, receiver) = watch::channel(true);
     let (release, released) = watch::channel(());
     let task = tokio::spawn(async move {
         keeper.keep(released, taken).await;
+        keeper.fence.close();
         held.send_replace(false);
     });
     Leadership { held: receiver, keeper: task.abort_handle(), release: Some(release) }
@@ -131,6 +156,7 @@ struct Keeper<S> {
     store: S,
     election: Election,
     timing: Timing,
+    fence: Fence,
 }
 
 impl<S: LeaseStore> Keeper<S> {
@@ -164,7 +190,10 @@ impl<S: LeaseStore> Keeper<S> {
             // Half of the time for one try: a connection that hangs must not cost the lease.
             let until = (renewed + self.timing.renew_deadline).min(tried + self.timing.renew_deadline / 2);
             match timeout_at(until, self.step()).await {
-                Ok(Ok(true)) => renewed = tried,
+                Ok(Ok(true)) => {
+                    renewed = tried;
+                    self.fence.open_until(renewed + self.timing.renew_deadline);
+                }
                 Ok(Ok(false)) if !self.election.leads() => {
                     tracing::error!(holder = self.election.holder(), "the leader lease is another's");
                     return;
@@ -183,6 +212,8 @@ impl<S: LeaseStore> Keeper<S> {
     }
 
     async fn give_back(&mut self) {
+        // The next one starts as soon as the lease is free.
+        self.fence.close();
         let Some(record) = self.election.released(Timestamp::now()) else { return };
         match timeout(self.timing.retry_period, self.store.put(&record)).await {
             Ok(Ok(_)) => tracing::info!("the leader lease is given back"),

@@ -168,9 +168,19 @@ impl Host {
         self.child.lock().unwrap_or_else(PoisonError::into_inner).try_wait().unwrap()
     }
 
+    /// Where it serves metrics.
+    pub(crate) fn metrics(&self) -> SocketAddr {
+        self.metrics
+    }
+
+    /// Its process.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.lock().unwrap_or_else(PoisonError::into_inner).id()
+    }
+
     /// Its share of the machine's memory.
     pub(crate) fn pss_kib(&self) -> u64 {
-        let pid = self.child.lock().unwrap_or_else(PoisonError::into_inner).id();
+        let pid = self.pid();
         let text = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
         let line = text.lines().find_map(|line| line.strip_prefix("Pss:")).unwrap_or_default();
         line.trim().trim_end_matches(" kB").parse().unwrap_or(0)

@@ -11,6 +11,7 @@ mod release;
 mod api_server;
 mod crash;
 mod many;
+mod metrics;
 mod plugin_files;
 mod refusals;
 mod rights;

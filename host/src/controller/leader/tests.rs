@@ -67,7 +67,11 @@ fn seconds(n: u64) -> Duration {
 }
 
 async fn lead(lease: &Arc<Memory>, name: &str) -> Leadership {
-    acquire(Arc::clone(lease), name, Timing::default()).await
+    lead_fenced(lease, name, Fence::default()).await
+}
+
+async fn lead_fenced(lease: &Arc<Memory>, name: &str, fence: Fence) -> Leadership {
+    acquire(Arc::clone(lease), name, Timing::default(), fence).await
 }
 
 #[tokio::test(start_paused = true)]
@@ -224,4 +228,25 @@ async fn without_an_election_nothing_is_lost_until_it_is_released() {
 fn two_processes_of_one_host_have_different_identities() {
     let (one, two) = (identity("host"), identity("host"));
     assert!(one.starts_with("host_") && one != two);
+}
+
+#[tokio::test(start_paused = true)]
+async fn writes_are_fenced_from_the_moment_at_which_another_may_lead() {
+    let lease = Arc::new(Memory::default());
+    let fence = Fence::default();
+    let leader = lead_fenced(&lease, "a", fence.clone()).await;
+    sleep(seconds(60)).await;
+    let left = fence.left().unwrap();
+    assert!(left <= Timing::default().renew_deadline && left > seconds(7), "{left:?}");
+    lease.with(|inner| inner.hangs = true);
+    sleep(left).await;
+    assert_eq!(fence.left(), None);
+    leader.lost().await;
+
+    // Given back: the next one starts at once, so nothing may come after.
+    lease.with(|inner| (inner.hangs, inner.record) = (false, None));
+    let leader = lead_fenced(&lease, "b", fence.clone()).await;
+    assert!(fence.left().is_some());
+    leader.release().await;
+    assert_eq!(fence.left(), None);
 }
