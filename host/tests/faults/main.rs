@@ -13,6 +13,7 @@ mod crash;
 mod many;
 mod plugin_files;
 mod refusals;
+mod rest;
 mod rights;
 mod swap;
 mod values;
