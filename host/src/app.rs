@@ -175,6 +175,7 @@ async fn host(args: RunArgs) -> Result<(), AppError> {
         readiness: readiness.clone(),
         namespaces: config.namespaces.clone(),
         resync: args.reconcile_period,
+        plugin_qps: args.plugin_qps,
     });
 
     tasks.spawn(named("routing", Arc::clone(&supervisor).route(observed)));

@@ -17,6 +17,7 @@ mod manifest;
 mod project;
 mod scene;
 pub(crate) mod stage;
+mod store;
 
 use project::Project;
 use scene::Scene;

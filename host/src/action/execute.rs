@@ -5,7 +5,13 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Mutex, PoisonError};
 
 use http::Method;
-use serde_json::{Value, json};
+use serde_json::Value;
+
+mod deletion;
+mod fields;
+
+pub use deletion::DeleteOptions;
+use fields::{drop_server_fields, key_of, namespace_of};
 
 use super::compare::holds;
 use super::ownership;
@@ -168,9 +174,12 @@ impl Executor {
         let call = call.body("application/apply-patch+yaml", body.into_bytes());
         let (code, answer) = self.api.send_json(call).await?;
         let before = live.map(|live| live.resource_version);
-        let applied = applied(&answer, code == 201, before);
+        let mut applied = applied(&answer, code == 201, before);
         if !options.dry_run {
             self.remember(key, said, &applied.resource_version);
+        } else if applied.change == Change::Unchanged {
+            // A rehearsal leaves the resource version as it is, whatever it would change.
+            applied.change = Change::Configured;
         }
         Ok(applied)
     }
@@ -198,6 +207,17 @@ impl Executor {
         self.last.lock().unwrap_or_else(PoisonError::into_inner).insert(key, last);
     }
 
+    /// Remembers a write that was no apply, so that it is known as ours when it is seen. What the next apply says is new.
+    fn wrote(&self, key: ObjectKey, answer: &Value) {
+        let label = |name: &str| answer.pointer("/metadata/labels")?.get(name)?.as_str();
+        let version = answer.pointer("/metadata/resourceVersion").and_then(Value::as_str);
+        // Of others it is not heard when they go, so they would be remembered for ever.
+        match version.filter(|_| ownership::owner_of(label).is_some()) {
+            Some(version) => self.remember(key, 0, version),
+            None => self.forget(&key),
+        }
+    }
+
     /// Creates an object.
     ///
     /// # Errors
@@ -218,6 +238,9 @@ impl Executor {
         let call = Call::new(Method::POST, path, actor.grants.account.as_deref());
         let (_, answer) =
             self.api.send_json(call.body("application/json", object.to_string().into_bytes())).await?;
+        if let Ok(key) = key_of(resource, &answer) {
+            self.wrote(key, &answer);
+        }
         Ok(answer)
     }
 
@@ -247,7 +270,7 @@ impl Executor {
         );
         let (_, answer) =
             self.api.send_json(call.body("application/json", object.to_string().into_bytes())).await?;
-        self.forget(&key);
+        self.wrote(key, &answer);
         Ok(answer)
     }
 
@@ -300,81 +323,12 @@ impl Executor {
     }
 }
 
-/// How an object is deleted.
-#[derive(Clone, Debug, Default)]
-pub struct DeleteOptions {
-    /// `Background`, `Foreground` or `Orphan`.
-    pub propagation: &'static str,
-    /// Precondition.
-    pub uid: Option<String>,
-    /// Precondition.
-    pub resource_version: Option<String>,
-    /// Seconds; the kind's default when absent.
-    pub grace_period: Option<u32>,
-}
-
-impl DeleteOptions {
-    fn body(&self) -> String {
-        let mut body =
-            json!({"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": self.propagation});
-        let mut preconditions = serde_json::Map::new();
-        if let Some(uid) = &self.uid {
-            preconditions.insert("uid".to_owned(), json!(uid));
-        }
-        if let Some(version) = &self.resource_version {
-            preconditions.insert("resourceVersion".to_owned(), json!(version));
-        }
-        if let Some(map) = body.as_object_mut() {
-            if !preconditions.is_empty() {
-                map.insert("preconditions".to_owned(), Value::Object(preconditions));
-            }
-            if let Some(seconds) = self.grace_period {
-                map.insert("gracePeriodSeconds".to_owned(), json!(seconds));
-            }
-        }
-        body.to_string()
-    }
-}
-
 fn tie_to_owner(object: &mut Value, actor: &Actor<'_>, tie: Tie) {
     if tie != Tie::None {
         ownership::mark(object, actor.plugin, actor.owner);
     }
     if tie == Tie::Reference {
         ownership::refer(object, actor.owner);
-    }
-}
-
-/// Fields the server writes: in an applied text they would be claimed or refused.
-fn drop_server_fields(object: &mut Value) {
-    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
-        for field in
-            ["managedFields", "resourceVersion", "uid", "creationTimestamp", "generation", "selfLink"]
-        {
-            metadata.remove(field);
-        }
-    }
-    if let Some(map) = object.as_object_mut() {
-        map.remove("status");
-    }
-}
-
-fn key_of(resource: &Resource, object: &Value) -> Result<ObjectKey, ApiError> {
-    let namespace = namespace_of(resource, object)?;
-    let key = ObjectKey::of(object)
-        .ok_or_else(|| ApiError::invalid("an object needs apiVersion, kind and metadata.name"))?;
-    Ok(ObjectKey { namespace: namespace.as_deref().map(std::sync::Arc::from), ..key })
-}
-
-fn namespace_of(resource: &Resource, object: &Value) -> Result<Option<String>, ApiError> {
-    let namespace = object.pointer("/metadata/namespace").and_then(Value::as_str).filter(|ns| !ns.is_empty());
-    match (resource.namespaced, namespace) {
-        (true, Some(namespace)) => Ok(Some(namespace.to_owned())),
-        (true, None) => Err(ApiError::invalid(format!(
-            "{} lives in a namespace, and the object names none",
-            resource.gvk
-        ))),
-        (false, _) => Ok(None),
     }
 }
 

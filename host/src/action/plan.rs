@@ -76,6 +76,16 @@ impl Plan {
         announce.extend(delete.iter().rev().cloned());
         Ok(Self { announce, apply, delete, settle })
     }
+
+    /// What stays announced when the child after the first `done` ones was refused, so that nothing came of it: what was recorded
+    /// before, and what was applied. The rest was never made; it would have to be deleted one day, perhaps by an account that
+    /// may not even do that.
+    pub fn taken_back(&self, inventory: &[Entry], done: usize) -> Vec<Entry> {
+        let applied = self.settle.get(..done).unwrap_or_default();
+        let may_exist =
+            |entry: &&Entry| inventory.iter().chain(applied).any(|known| known.same_object(entry));
+        self.announce.iter().filter(may_exist).cloned().collect()
+    }
 }
 
 #[cfg(test)]
@@ -113,6 +123,20 @@ mod tests {
         assert_eq!(names(&second.delete), ["c", "a"]);
         assert_eq!(names(&second.announce), ["b", "a", "c"]);
         assert_eq!(names(&second.settle), ["b"]);
+    }
+
+    #[test]
+    fn of_a_refused_set_only_what_may_exist_stays_announced() {
+        let set = |names: &[&str]| names.iter().map(|name| child("ConfigMap", name)).collect();
+        let before = plan(&[], set(&["old", "kept"])).unwrap().settle;
+        let plan = plan(&before, set(&["a", "b", "kept", "c"])).unwrap();
+        let names = |done| {
+            let left = plan.taken_back(&before, done);
+            left.iter().map(|entry| entry.name.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(names(0), ["kept", "old"]);
+        assert_eq!(names(1), ["a", "kept", "old"]);
+        assert_eq!(names(4), ["a", "b", "kept", "c", "old"]);
     }
 
     #[test]

@@ -8,10 +8,11 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::action::execute::Actor;
+use crate::action::execute::{Actor, WriteError};
 use crate::capability::HookContext;
+use crate::capability::grants::Access;
 use crate::cluster::path::Resource;
-use crate::cluster::request;
+use crate::cluster::request::{self, ApiError, ErrorKind};
 use crate::controller::discovery::DiscoveryError;
 use crate::object::{Gvk, ObjectKey};
 use crate::plugin::bindings::kube::{self, Error};
@@ -78,6 +79,26 @@ impl HookContext {
             return Err(errors::invalid(format!("a reference to a {gvk} needs a name")));
         }
         Ok((resource, ObjectKey::new(Arc::new(gvk), namespace, &object.name)))
+    }
+
+    /// A failed request in the plugin's words. When the server asks for a rest, all of the plugin's requests rest.
+    fn failed(&self, error: ApiError, access: &Access<'_>) -> Error {
+        self.rest_after(&error);
+        errors::of_api(error, access, &self.grants)
+    }
+
+    /// The same for a write.
+    fn not_written(&self, error: WriteError, access: &Access<'_>) -> Error {
+        if let WriteError::Api(error) = &error {
+            self.rest_after(error);
+        }
+        errors::of_write(error, access, &self.grants)
+    }
+
+    fn rest_after(&self, error: &ApiError) {
+        if let (ErrorKind::Throttled, Some(wait)) = (error.kind, error.retry_after) {
+            self.throttle.back_off(wait);
+        }
     }
 
     fn actor(&self) -> Actor<'_> {

@@ -70,6 +70,10 @@ pub struct RunArgs {
     /// Hook calls at once. Default: twice the processors.
     #[arg(long, env = "PILOTHOUSE_MAX_CONCURRENT_RECONCILES", value_name = "N")]
     pub max_concurrent_reconciles: Option<usize>,
+    /// Requests to the API server that each plugin may send in a second, and twice as many at once after a rest. What the
+    /// server itself can take is its own affair (API Priority and Fairness); this is against plugins that run wild.
+    #[arg(long, env = "PILOTHOUSE_PLUGIN_QPS", value_name = "N", default_value_t = 400, value_parser = clap::value_parser!(u32).range(1..))]
+    pub plugin_qps: u32,
     /// Address of /metrics; 0 turns it off. Default: :8080.
     #[arg(long, alias = "metrics-addr", env = "PILOTHOUSE_METRICS_BIND_ADDRESS", value_name = "ADDR")]
     pub metrics_bind_address: Option<Address>,

@@ -5,13 +5,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
+use tokio::time::Instant;
 
 use super::watch::{Cached, ObjectEvent, Subscriber, WatchHandle, WatchSpec, Watches};
 use crate::action::ownership::PLUGIN_LABEL;
 use crate::binding::Binding;
 use crate::capability::kube::host_gvk;
 use crate::object::{Gvk, ObjectKey};
-use crate::plugin::bindings::{Watch, WatchTarget};
+use crate::plugin::bindings::{ObjectRef, Watch, WatchTarget};
 
 /// How long the first apply of a kind waits for the watch of its children: longer, and applying without a comparison is
 /// the better choice.
@@ -31,13 +33,37 @@ pub enum Origin {
     Wished(WatchSpec),
 }
 
-/// A reported change.
+/// What is reported.
 #[derive(Clone, Debug)]
-pub struct Observed {
-    /// Why it is reported.
-    pub origin: Origin,
-    /// The change.
-    pub event: ObjectEvent,
+pub enum Observed {
+    /// A change.
+    Changed {
+        /// Why it is reported.
+        origin: Origin,
+        /// The change.
+        event: ObjectEvent,
+    },
+    /// What an owner asked about may have changed after its call had looked, and before its wish was known.
+    Missed {
+        /// The owner.
+        owner: ObjectKey,
+        /// What may have changed, if that can be told.
+        object: Option<ObjectKey>,
+    },
+}
+
+/// What an owner asked to be told about.
+#[derive(Debug, Default)]
+struct Wishes {
+    watches: Vec<WatchHandle>,
+    /// Those who wait for the first list of a watch.
+    waiting: Vec<AbortHandle>,
+}
+
+impl Drop for Wishes {
+    fn drop(&mut self) {
+        self.waiting.iter().for_each(AbortHandle::abort);
+    }
 }
 
 /// Holds the watches and sends what they see down one stream.
@@ -47,7 +73,7 @@ pub struct Observer {
     stream: mpsc::UnboundedSender<Observed>,
     namespaces: Vec<Arc<str>>,
     tied: Mutex<TiedWatches>,
-    wished: Mutex<HashMap<ObjectKey, Vec<WatchHandle>>>,
+    wished: Mutex<HashMap<ObjectKey, Wishes>>,
 }
 
 impl Observer {
@@ -61,7 +87,7 @@ impl Observer {
     fn subscriber(&self, name: &str, origin: Origin) -> Subscriber {
         let stream = self.stream.clone();
         let hear = move |event| {
-            let _ = stream.send(Observed { origin: origin.clone(), event });
+            let _ = stream.send(Observed::Changed { origin: origin.clone(), event });
         };
         Subscriber { name: name.to_owned(), hear: Arc::new(hear) }
     }
@@ -117,27 +143,56 @@ impl Observer {
         tied.get(&(Arc::clone(plugin), (*key.gvk).clone()))?.iter().find_map(|watch| watch.get(key))
     }
 
-    /// Watches what an owner asked to be told about, in place of what it asked before.
-    pub fn wish(&self, owner: &ObjectKey, plugin: &Arc<str>, watches: &[Watch]) {
-        let mut handles = Vec::new();
+    /// Watches what an owner asked to be told about, in place of what it asked before. `since`: when the call began whose wish
+    /// this is. What was told from then on was told to nobody who could know about the wish, so the owner is to look again.
+    pub fn wish(&self, owner: &ObjectKey, plugin: &Arc<str>, watches: &[Watch], since: Instant) {
+        let mut wishes = Wishes::default();
         for watch in watches {
             if let WatchTarget::Owned(gvk) = &watch.target {
                 self.watch_tied(plugin, &host_gvk(gvk));
             }
             if let Some(spec) = wished_spec(watch) {
-                handles.push(
-                    self.watches.acquire(&spec, self.subscriber("wished", Origin::Wished(spec.clone()))),
-                );
+                let subscriber = self.subscriber("wished", Origin::Wished(spec.clone()));
+                let handle = self.watches.acquire(&spec, subscriber);
+                if !handle.is_synced() {
+                    wishes.waiting.push(self.look_again_when_listed(owner, watch, &handle));
+                } else if let Some(object) = handle.changed_since(since) {
+                    self.missed(owner, Some(object));
+                }
+                wishes.watches.push(handle);
             }
         }
         let mut wished = self.wished.lock().unwrap_or_else(PoisonError::into_inner);
         // The new ones are held before the old ones are let go: a watch in both never stops.
-        if handles.is_empty() {
+        if wishes.watches.is_empty() {
             wished.remove(owner)
         } else {
-            wished.insert(owner.clone(), handles)
+            wished.insert(owner.clone(), wishes)
         };
     }
+
+    /// A first list tells what is there, not what went away before it.
+    fn look_again_when_listed(&self, owner: &ObjectKey, watch: &Watch, handle: &WatchHandle) -> AbortHandle {
+        let object = match &watch.target {
+            WatchTarget::Object(object) => Some(host_key(object)),
+            WatchTarget::Owned(_) | WatchTarget::Selected(_) => None,
+        };
+        let (stream, owner, synced) = (self.stream.clone(), owner.clone(), handle.synced());
+        let wait = async move {
+            synced.await;
+            let _ = stream.send(Observed::Missed { owner, object });
+        };
+        tokio::spawn(wait).abort_handle()
+    }
+
+    fn missed(&self, owner: &ObjectKey, object: Option<ObjectKey>) {
+        let _ = self.stream.send(Observed::Missed { owner: owner.clone(), object });
+    }
+}
+
+fn host_key(object: &ObjectRef) -> ObjectKey {
+    let namespace = object.namespace.as_deref().filter(|ns| !ns.is_empty());
+    ObjectKey::new(Arc::new(host_gvk(&object.kind)), namespace, &object.name)
 }
 
 /// The watch for a wish about objects that are not tied to the owner.
@@ -160,3 +215,6 @@ pub fn wished_spec(watch: &Watch) -> Option<WatchSpec> {
         }),
     }
 }
+
+#[cfg(test)]
+mod tests;

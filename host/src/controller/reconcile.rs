@@ -31,12 +31,6 @@ pub mod quarantine;
 use metrics::ReconcileMetrics;
 use quarantine::{Quarantine, Standing};
 
-/// Requests to the API server of one plugin: a rate that an operator with hundreds of releases does not feel, and that a
-/// loop does.
-pub const PLUGIN_QPS: f64 = 100.0;
-/// Requests at once after a rest.
-pub const PLUGIN_BURST: u32 = 200;
-
 /// Everything a reconcile needs; shared by all workers.
 #[derive(Debug)]
 pub struct Reconciler {

@@ -9,20 +9,23 @@ use std::time::Duration;
 use futures::FutureExt as _;
 use serde_json::Value;
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 use tracing::Instrument as _;
 
-use super::observe::{Observed, Observer, Origin};
+use super::observe::Observer;
 use super::queue::{Priority, Queue, Reason, Verdict, Work};
-use super::reconcile::{Done, PLUGIN_BURST, PLUGIN_QPS, Reconciler};
-use super::routes::{Kind, Routes};
+use super::reconcile::{Done, Reconciler};
+use super::routes::Routes;
 use super::throttle::Throttle;
-use super::watch::{Cached, WatchHandle, WatchSpec};
+use super::watch::{Cached, WatchHandle};
 use crate::binding::Binding;
 use crate::health::Readiness;
 use crate::object::{Gvk, ObjectKey};
 use crate::plugin::manifest::Manifest;
 use crate::plugin::registry::Change;
 use crate::plugin::revision::Revision;
+
+mod routing;
 
 /// Between the objects that are queued again after a swap: a bad revision shows before it has met all of them.
 const STAGGER: Duration = Duration::from_millis(10);
@@ -46,6 +49,7 @@ pub struct Supervisor {
     readiness: Readiness,
     namespaces: Vec<String>,
     resync: Duration,
+    plugin_qps: u32,
 }
 
 impl std::fmt::Debug for Supervisor {
@@ -69,12 +73,14 @@ pub struct Parts {
     pub namespaces: Vec<String>,
     /// The periodic safety net of kinds that plugins bring themselves.
     pub resync: Duration,
+    /// Requests that each plugin may send in a second.
+    pub plugin_qps: u32,
 }
 
 impl Supervisor {
     /// A supervisor that watches nothing yet.
     pub fn new(parts: Parts) -> Arc<Self> {
-        let Parts { reconciler, queue, observer, readiness, namespaces, resync } = parts;
+        let Parts { reconciler, queue, observer, readiness, namespaces, resync, plugin_qps } = parts;
         Arc::new(Self {
             reconciler,
             queue,
@@ -85,6 +91,7 @@ impl Supervisor {
             readiness,
             namespaces,
             resync,
+            plugin_qps,
         })
     }
 
@@ -144,80 +151,6 @@ impl Supervisor {
         });
     }
 
-    /// Takes changes of watched objects to the queue, until the stream ends.
-    pub async fn route(self: Arc<Self>, mut observed: mpsc::UnboundedReceiver<Observed>) {
-        while let Some(observed) = observed.recv().await {
-            match &observed.origin {
-                Origin::Primary(binding) => self.on_primary(binding, &observed),
-                Origin::Tied => self.on_tied(&observed),
-                Origin::Wished(spec) => self.on_wished(spec, &observed),
-            }
-        }
-    }
-
-    fn on_primary(&self, binding: &Arc<Binding>, observed: &Observed) {
-        let event = &observed.event;
-        let Some(after) = &event.after else {
-            self.queue.remove(&event.key);
-            self.routes().forget(&event.key);
-            self.reconciler.forget(&event.key);
-            return;
-        };
-        self.routes().know(&event.key, &after.uid);
-        let (reason, priority) = match &event.before {
-            None if event.relisted => (Reason::Start, Priority::Low),
-            None => (Reason::Changed, Priority::High),
-            Some(before) if before.uid != after.uid => (Reason::Changed, Priority::High),
-            Some(before) if before.digest == after.digest => return,
-            Some(_) if self.reconciler.is_own_write(&event.key, &after.resource_version) => return,
-            Some(_) => (Reason::Changed, Priority::High),
-        };
-        self.queue.add(&event.key, &binding.plugin, reason, priority);
-    }
-
-    fn on_tied(&self, observed: &Observed) {
-        let event = &observed.event;
-        let Some(state) = event.after.as_ref().or(event.before.as_ref()) else { return };
-        if event.after.is_none() {
-            self.reconciler.cluster.executor.forget(&event.key);
-        }
-        let kind = match (&event.before, &event.after) {
-            (_, Some(after))
-                if self.reconciler.cluster.executor.is_own_write(&event.key, &after.resource_version) =>
-            {
-                return;
-            }
-            // A first list. Owners that wait for this kind may have read it before it became what it is.
-            (None, Some(_)) if event.relisted => Kind::StatusOnly,
-            (Some(before), Some(after)) if before.digest == after.digest => Kind::StatusOnly,
-            _ => Kind::Drift,
-        };
-        let Some((_, uid)) = crate::action::ownership::owner_of(|label| state.label(label)) else { return };
-        let (waiting, owner) = {
-            let routes = self.routes();
-            (routes.owner_of_child(uid, &event.key.gvk, kind).cloned(), routes.owner(uid).cloned())
-        };
-        match (waiting, owner) {
-            (Some(owner), _) => self.enqueue(&owner, Reason::Child(event.key.clone())),
-            // Nobody waits for it yet; a call under way may be about to say so, on what it read before this.
-            (None, Some(owner)) => self.enqueue_if_running(&owner, Reason::Child(event.key.clone())),
-            (None, None) => {}
-        }
-    }
-
-    fn on_wished(&self, spec: &WatchSpec, observed: &Observed) {
-        let event = &observed.event;
-        let kind = match (&event.before, &event.after) {
-            (None, Some(_)) if event.relisted => Kind::StatusOnly,
-            (Some(before), Some(after)) if before.digest == after.digest => Kind::StatusOnly,
-            _ => Kind::Drift,
-        };
-        let waiting = self.routes().waiting_for(spec, kind);
-        for owner in waiting {
-            self.enqueue(&owner, Reason::Related(event.key.clone()));
-        }
-    }
-
     fn enqueue(&self, owner: &ObjectKey, reason: Reason) {
         let bound = self.bound.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(entry) = bound.get(&owner.gvk) {
@@ -253,13 +186,14 @@ impl Supervisor {
             }
         };
         let throttle = self.throttle(&binding.plugin);
+        let began = Instant::now();
         self.reconciler.metrics.active(&binding.plugin, 1);
         // A bug of the host in one object's reconcile must not take the others down.
         let reconcile = AssertUnwindSafe(self.reconciler.reconcile(&work, &binding, object, throttle));
         let done = reconcile.catch_unwind().in_current_span().await;
         self.reconciler.metrics.active(&binding.plugin, -1);
         match done {
-            Ok(done) => self.after(work, &binding, done),
+            Ok(done) => self.after(work, &binding, done, began),
             Err(_) => {
                 tracing::error!(object = %work.key, "the host panicked while reconciling; it goes on with other objects");
                 self.queue.finish(work, Verdict::Retry);
@@ -267,11 +201,12 @@ impl Supervisor {
         }
     }
 
-    fn after(&self, work: Work, binding: &Arc<Binding>, done: Done) {
+    fn after(&self, work: Work, binding: &Arc<Binding>, done: Done, began: Instant) {
         let key = work.key.clone();
         if let Some(watches) = done.watches {
-            self.observer.wish(&key, &binding.plugin, &watches);
-            self.routes().set(&key, watches);
+            // In this order: what is told after the first is routed, what was told before it is found by the second.
+            self.routes().set(&key, watches.clone());
+            self.observer.wish(&key, &binding.plugin, &watches, began);
         }
         self.queue.finish(work, done.verdict);
         if matches!(done.verdict, Verdict::Done) && !binding.resync.is_zero() {
@@ -376,7 +311,7 @@ impl Supervisor {
         let mut throttles = self.throttles.lock().unwrap_or_else(PoisonError::into_inner);
         let throttle = throttles
             .entry(Arc::clone(plugin))
-            .or_insert_with(|| Arc::new(Throttle::new(PLUGIN_QPS, PLUGIN_BURST)));
+            .or_insert_with(|| Arc::new(Throttle::per_second(self.plugin_qps)));
         Arc::clone(throttle)
     }
 

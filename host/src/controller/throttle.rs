@@ -57,6 +57,11 @@ impl Throttle {
         Self { bucket: Mutex::new(Bucket { interval, slack, due: Instant::now(), closed: None }) }
     }
 
+    /// At most so many requests in a second, and twice as many at once after a rest.
+    pub fn per_second(qps: u32) -> Self {
+        Self::new(f64::from(qps), qps.saturating_mul(2))
+    }
+
     /// Waits for a token.
     ///
     /// # Errors

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use kube::runtime::watcher;
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use super::discovery::Discovery;
 use crate::object::{Gvk, ObjectKey};
@@ -22,7 +23,7 @@ mod digest;
 mod driver;
 mod failure;
 #[cfg(test)]
-mod fake;
+pub(super) mod fake;
 mod store;
 #[cfg(test)]
 mod tests;
@@ -124,6 +125,8 @@ struct Shared {
     /// Whether the cluster said that it does not serve the kind.
     not_served: watch::Sender<bool>,
     audience: RwLock<Audience>,
+    /// The object that changed last, and when it was told.
+    last_change: Mutex<Option<(Instant, ObjectKey)>>,
     /// What keeps it from running, in the server's words.
     trouble: Mutex<Option<(Trouble, String)>>,
     task: Mutex<Option<tokio::task::AbortHandle>>,
@@ -178,6 +181,7 @@ impl Watches {
             synced: watch::Sender::new(false),
             not_served: watch::Sender::new(false),
             audience: RwLock::default(),
+            last_change: Mutex::default(),
             trouble: Mutex::default(),
             task: Mutex::default(),
         });
@@ -237,6 +241,12 @@ impl WatchHandle {
         self.shared.store.is_fresh_enough(key, resource_version)
     }
 
+    /// The object of the last change, if that was not told before this moment.
+    pub fn changed_since(&self, moment: Instant) -> Option<ObjectKey> {
+        let last = self.shared.last_change.lock().unwrap_or_else(PoisonError::into_inner);
+        last.as_ref().filter(|(told, _)| *told >= moment).map(|(_, key)| key.clone())
+    }
+
     /// What keeps the watch from running, with the server's words; `None` when it runs or has not tried yet.
     pub fn trouble(&self) -> Option<(Trouble, String)> {
         self.shared.trouble().clone()
@@ -285,6 +295,9 @@ impl Shared {
 
     fn tell(&self, events: impl IntoIterator<Item = ObjectEvent>) {
         for event in events {
+            // First this, then those who listen: who begins to listen in between finds it here.
+            let last = (Instant::now(), event.key.clone());
+            *self.last_change.lock().unwrap_or_else(PoisonError::into_inner) = Some(last);
             let audience = self.audience.read().unwrap_or_else(PoisonError::into_inner);
             for subscriber in &audience.subscribers {
                 (subscriber.hear)(event.clone());

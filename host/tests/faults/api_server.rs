@@ -239,6 +239,25 @@ async fn retry_after_is_waited_out() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_rest_that_the_server_asks_for_is_kept_for_all_objects_of_the_plugin() {
+    let Some((bench, proxy, _place, _host)) = start("api-rest").await else { return };
+    let throttled = |asked: &Asked| asked.method == Method::PATCH && asked.path.contains("/deployments/one");
+    proxy.script(nth(1, Fault::Throttle(4), throttled));
+    bench.make("player-stats", "one", small(1)).await;
+    await_that("the server asked for a rest", async || {
+        proxy.seen(throttled).first().map(drop).ok_or_else(String::new)
+    })
+    .await;
+    bench.make("player-stats", "two", small(1)).await;
+    // The host's own requests, of the finalizer and the status, are not the plugin's.
+    bench.await_revisions("two", &[(1, "deployed")]).await;
+    let asked = proxy.seen(throttled).first().unwrap().at;
+    let next = proxy.seen(|asked| asked.path.contains("/secrets") && asked.names("two"));
+    let rested = next.first().unwrap().at - asked;
+    assert!(rested >= Duration::from_secs(4), "the plugin went on after {rested:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_fails_for_a_while_is_asked_again_and_nothing_is_lost() {
     let Some((bench, proxy, _place, host)) = start("api-500").await else { return };
     bench.make("player-stats", "game", small(1)).await;

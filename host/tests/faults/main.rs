@@ -14,6 +14,7 @@ mod many;
 mod metrics;
 mod plugin_files;
 mod refusals;
+mod rest;
 mod rights;
 mod swap;
 mod values;

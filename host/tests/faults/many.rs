@@ -37,15 +37,20 @@ async fn at_rest(bench: &Bench) -> Result<(), String> {
 
 /// Waits until every object was reconciled once more than now; the answer is what was written meanwhile.
 async fn one_more_round(host: &Host, proxy: &Proxy, reconciled: f64) -> Vec<String> {
-    await_that("every object was reconciled again", async || {
+    at_leisure(host, reconciled).await;
+    proxy.seen(changes).iter().map(|asked| format!("{} {}", asked.method, asked.path)).collect()
+}
+
+/// Waits until every object was reconciled once more than so often and nothing is to be done; how often it was.
+async fn at_leisure(host: &Host, reconciled: f64) -> f64 {
+    let leisure = await_that("every object was reconciled again", async || {
         let now = host.metric("controller_runtime_reconcile_total", &["helm"]).await;
         let waiting = host.metric("workqueue_depth", &["helm"]).await;
         let busy = host.metric("controller_runtime_active_workers", &["helm"]).await;
         let done = now >= reconciled + MANY as f64 && waiting == 0.0 && busy == 0.0;
-        if done { Ok(()) } else { Err(format!("{now} reconciles, {waiting} waiting")) }
-    })
-    .await;
-    proxy.seen(changes).iter().map(|asked| format!("{} {}", asked.method, asked.path)).collect()
+        if done { Ok(now) } else { Err(format!("{now} reconciles, {waiting} waiting")) }
+    });
+    leisure.await.0
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -77,7 +82,7 @@ async fn two_hundred_releases_come_to_rest_and_then_nothing_is_written() {
     }
 
     // Touched, every object is reconciled; there is nothing to do.
-    let before = host.metric("controller_runtime_reconcile_total", &["helm"]).await;
+    let before = at_leisure(&host, 0.0).await;
     settle(&proxy).await;
     proxy.forget();
     for n in 1..=MANY {
@@ -85,8 +90,12 @@ async fn two_hundred_releases_come_to_rest_and_then_nothing_is_written() {
         bench.merge(&bench.path("player-stats", &name(n)), &touch).await;
     }
     let written = one_more_round(&host, &proxy, before).await;
-    println!("touched and reconciled again: {} requests", proxy.seen(|_| true).len());
     assert_eq!(written, [""; 0], "nothing was to be written");
+    let asked = proxy.seen(|asked| !asked.watches());
+    println!("touched and reconciled again: {} requests", asked.len());
+    // Each kept instance of the plugin may meet a release for the first time; that costs no request either.
+    let first = asked.first().map(|asked| format!("{} {}", asked.method, asked.path));
+    assert_eq!((asked.len(), first), (0, None), "nothing was to be asked");
 
     // A host that starts finds everything as it should be.
     host.kill();
@@ -105,7 +114,7 @@ async fn two_hundred_releases_come_to_rest_and_then_nothing_is_written() {
 }
 
 /// Events are written in the background: waits until two looks see the same.
-async fn settle(proxy: &Proxy) {
+pub(crate) async fn settle(proxy: &Proxy) {
     let mut last = usize::MAX;
     await_that("no more requests", async || {
         let now = proxy.seen(|_| true).len();

@@ -128,6 +128,25 @@ async fn a_child_the_account_may_not_make_is_named_and_made_when_the_role_allows
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_child_the_account_could_never_make_does_not_hold_up_its_owners_deletion() {
+    let Some(bench) = Bench::new("rbac-never").await else { return };
+    let kubeconfig = bench.restricted(&RESOURCES).await;
+    let place = Place::new(&bench.namespace, &kubeconfig, &["hello.wasm"]).with("--grant-requested");
+    let _host = place.start();
+    bench.make("hellos", "web", json!({"greeting": "hi", "replicas": 1})).await;
+    bench.await_condition("hellos", "web", ("Ready", "False"), &["Forbidden", "services"]).await;
+    bench.await_replicas("web", 1).await;
+    bench.delete(&bench.path("hellos", "web")).await;
+    for resource in ["hellos", "deployments"] {
+        await_that(format!("{resource} web is gone"), async || match bench.object(resource, "web").await {
+            Ok(object) => Err(object["status"].to_string()),
+            Err(_) => Ok(()),
+        })
+        .await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_release_the_account_may_not_make_is_named_and_installed_when_the_role_allows_it() {
     let Some(bench) = Bench::new("rbac-install").await else { return };
     let kubeconfig = bench.restricted(&RESOURCES).await;

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
 
+use super::store::Store;
+
 /// A project as `operator-sdk init --plugins=helm` laid it out.
 #[derive(Debug)]
 pub(super) struct Project {
@@ -17,8 +19,12 @@ pub(super) struct Project {
     pub(super) name: String,
     /// How kubectl names the kind: plural and group.
     pub(super) resource: String,
+    /// The chart's templates.
+    pub(super) templates: PathBuf,
     /// A template that makes objects.
     pub(super) template: PathBuf,
+    /// What the release keeps data in, where that is known.
+    pub(super) store: Option<Store>,
     /// Whether the chart scales by `replicaCount`.
     pub(super) scales: bool,
     /// Whether the chart's Service listens at `service.port`.
@@ -52,9 +58,11 @@ impl Project {
         let known = |pointer: &str| values.pointer(pointer).is_some_and(Value::is_u64);
         Ok(Self {
             sample,
+            store: Store::of(&chart, &values, text(&object, "/metadata/name")),
             name: text(&object, "/metadata/name").to_owned(),
             resource: format!("{}.{group}", text(&crd, "/spec/names/plural")),
             template: template(&chart)?,
+            templates: chart.join("templates"),
             scales: known("/replicaCount"),
             serves: known("/service/port"),
             crds,

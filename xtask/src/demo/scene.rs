@@ -12,6 +12,8 @@ use super::stage::{Stage, tail};
 use super::{interrupt, manifest};
 use crate::steps::say;
 
+mod rollbacks;
+
 /// How long a step may take to be seen.
 const PATIENCE: Duration = Duration::from_secs(90);
 /// The namespace of the scene.
@@ -41,8 +43,9 @@ impl<'a> Scene<'a> {
     pub(super) fn play(&mut self) -> Result<()> {
         self.begin()?;
         self.install()?;
-        self.drift()?;
+        self.drift_of("of the release")?;
         self.upgrade()?;
+        self.failed_upgrade()?;
         self.refusal()?;
         self.rollback_by_hand()?;
         self.edited_chart()?;
@@ -75,7 +78,8 @@ impl<'a> Scene<'a> {
         Ok(())
     }
 
-    fn drift(&self) -> Result<()> {
+    /// `whose`: for what is said about it.
+    fn drift_of(&self, whose: &str) -> Result<()> {
         let Some((name, replicas)) =
             manifest::scaled_deployment(&self.helm(&["get", "manifest", &self.project.name])?)
         else {
@@ -84,9 +88,8 @@ impl<'a> Scene<'a> {
         };
         let deployment = format!("deployment/{name}");
         self.patch(&deployment, &format!(r#"{{"spec":{{"replicas":{}}}}}"#, replicas + 2))?;
-        self.seen(&format!("{name}: replicas patched to {} are {replicas} again", replicas + 2), || {
-            self.value(&deployment, "{.spec.replicas}") == replicas.to_string()
-        })?;
+        let what = format!("{name} {whose}: replicas patched to {} are {replicas} again", replicas + 2);
+        self.seen(&what, || self.value(&deployment, "{.spec.replicas}") == replicas.to_string())?;
         let before = self.value(&deployment, "{.metadata.uid}");
         self.kubectl(&["delete", &deployment, "--wait=false"])?;
         self.seen(&format!("{name}: deleted, it is back"), || {
@@ -127,16 +130,6 @@ impl<'a> Scene<'a> {
         })
     }
 
-    fn rollback_by_hand(&self) -> Result<()> {
-        let Some((revision, _)) = self.latest().filter(|(revision, _)| *revision > 1) else { return Ok(()) };
-        self.helm(&["rollback", &self.project.name, "1", "--no-hooks"])?;
-        let resource = self.custom_resource();
-        self.seen("helm rollback by hand is understood: its revision is the one that is kept", || {
-            self.value(&resource, "{.status.release.revision}") == (revision + 1).to_string()
-        })?;
-        self.show_history()
-    }
-
     /// Saving a template re-renders its release.
     fn edited_chart(&self) -> Result<()> {
         let template = &self.project.template;
@@ -170,16 +163,20 @@ impl<'a> Scene<'a> {
 
     /// The operator is gone first and the resource after it: nothing is stuck once it is back.
     fn deletion_while_away(&mut self) -> Result<()> {
-        self.stage.stop()?;
+        self.stage.remove()?;
         let resource = self.custom_resource();
         self.kubectl(&["delete", &resource, "--wait=false"])?;
-        say("the host is stopped and the resource deleted: it waits for its finalizer");
+        if self.value(&resource, "{.metadata.deletionTimestamp}").is_empty() {
+            bail!("the resource did not wait for its finalizer");
+        }
+        say("the host is deleted and the resource after it: it waits for its finalizer");
         self.stage.start()?;
-        let kinds = format!("deployments,services,{}", self.project.resource);
-        self.seen_with_hooks("the host is back: resource and release are gone", || {
-            let left = self.kubectl(&["get", &kinds, "--output=name"]);
-            left.is_ok_and(|names| names.trim().is_empty()) && self.latest().is_none()
-        })
+        let kinds = format!("deployments,services,secrets,{}", self.project.resource);
+        let left = || self.kubectl(&["get", &kinds, "--output=name"]);
+        let gone = self.seen_with_hooks("the host is back: resource and release are gone", || {
+            left().is_ok_and(|names| names.trim().is_empty())
+        });
+        gone.with_context(|| format!("left are {}", left().unwrap_or_default().replace('\n', " ")))
     }
 
     /// Installs it once more and waits for Ctrl-C.
@@ -231,21 +228,22 @@ impl<'a> Scene<'a> {
         self.kubectl(&["apply", "--filename", &self.project.sample.display().to_string()]).map(drop)
     }
 
-    /// As [`Self::seen`]. A control plane runs no pods: there the scene lets the hooks' pods succeed.
+    /// As [`Self::seen`]. A control plane runs no pods: there the scene lets the hooks' pods come to their end.
     fn seen_with_hooks(&self, what: &str, done: impl Fn() -> bool) -> Result<()> {
         self.seen(what, || {
             if !self.real_pods {
-                self.let_jobs_succeed();
+                self.end_jobs();
             }
             done()
         })
     }
 
-    fn let_jobs_succeed(&self) {
+    fn end_jobs(&self) {
         let pods = self.kubectl(&["get", "pods", "--selector=job-name", "--output=name"]).unwrap_or_default();
         for pod in pods.lines() {
-            let status = r#"{"status":{"phase":"Succeeded"}}"#;
-            let _ = self.kubectl(&["patch", pod, "--subresource=status", "--type=merge", "--patch", status]);
+            let phase = if pod.contains("-migration-") { "Failed" } else { "Succeeded" };
+            let status = format!(r#"{{"status":{{"phase":"{phase}"}}}}"#);
+            let _ = self.kubectl(&["patch", pod, "--subresource=status", "--type=merge", "--patch", &status]);
         }
     }
 
@@ -266,10 +264,16 @@ impl<'a> Scene<'a> {
 
     /// The release's last revision and its status.
     fn latest(&self) -> Option<(u64, String)> {
-        let text = self.helm(&["history", &self.project.name, "--output=json"]).ok()?;
-        let revisions: Value = serde_json::from_str(&text).ok()?;
-        let last = revisions.as_array()?.last()?;
-        Some((last.get("revision")?.as_u64()?, last.get("status")?.as_str()?.to_owned()))
+        self.revisions().pop()
+    }
+
+    /// The release's revisions and their statuses; none when there is no release.
+    fn revisions(&self) -> Vec<(u64, String)> {
+        let text = self.helm(&["history", &self.project.name, "--output=json"]).unwrap_or_default();
+        let revisions: Vec<Value> = serde_json::from_str(&text).unwrap_or_default();
+        let read =
+            |one: &Value| Some((one.get("revision")?.as_u64()?, one.get("status")?.as_str()?.to_owned()));
+        revisions.iter().filter_map(read).collect()
     }
 
     fn show_history(&self) -> Result<()> {

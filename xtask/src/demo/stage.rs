@@ -19,6 +19,10 @@ pub(crate) trait Stage {
     fn start(&mut self) -> Result<()>;
     /// Stops it in order, as a node does that is drained.
     fn stop(&mut self) -> Result<()>;
+    /// Takes it away, as somebody does who deletes an operator; it can be started again.
+    fn remove(&mut self) -> Result<()> {
+        self.stop()
+    }
     /// What it logged since its start.
     fn log(&self) -> String;
     /// The project's copy.
@@ -226,6 +230,14 @@ impl Stage for Pod {
 
     fn stop(&mut self) -> Result<()> {
         if self.installed { self.scale(0) } else { Ok(()) }
+    }
+
+    fn remove(&mut self) -> Result<()> {
+        if std::mem::take(&mut self.installed) {
+            let uninstall = ["uninstall", "pilothouse", "--wait", "--timeout=60s", "--namespace", NAMESPACE];
+            self.access.helm(&uninstall)?;
+        }
+        Ok(())
     }
 
     fn log(&self) -> String {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use http::Method;
 use serde_json::{Map, Value};
 
-use super::errors::{invalid, not_granted, of_api};
+use super::errors::{invalid, not_granted};
 use super::{host_gvk, wit_gvk};
 use crate::capability::HookContext;
 use crate::capability::grants::Access;
@@ -218,16 +218,15 @@ impl HookContext {
     async fn review(&self, access: &Access<'_>) -> Result<bool, Error> {
         let (cluster, grants) = (&self.cluster, &self.grants);
         let answer = cluster.reviews.allowed(&cluster.api, grants.account.as_deref(), access).await;
-        answer.map_err(|error| of_api(error, access, grants))
+        answer.map_err(|error| self.failed(error, access))
     }
 
     async fn fetch(&self, path: String, access: &Access<'_>, max_bytes: u64) -> Result<Vec<u8>, Error> {
-        let grants = &self.grants;
-        let mut call = Call::new(Method::GET, path, grants.account.as_deref());
+        let mut call = Call::new(Method::GET, path, self.grants.account.as_deref());
         call.max_bytes = usize::try_from(max_bytes).unwrap_or(usize::MAX);
         match self.cluster.api.send(call).await {
             Ok(reply) => Ok(reply.body),
-            Err(error) => Err(of_api(error, access, grants)),
+            Err(error) => Err(self.failed(error, access)),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::errors::{invalid, of_write};
+use super::errors::invalid;
 use crate::action::execute::{self, Applied, ApplyOptions, Live, Tie, WriteError};
 use crate::capability::grants::Access;
 use crate::object::{Gvk, ObjectKey};
@@ -63,7 +63,7 @@ impl HookState {
             namespace: namespaced_key.as_ref().and_then(|key| key.namespace.as_deref()),
             name: key.as_ref().map(|key| &*key.name),
         };
-        done.map(wit_applied).map_err(|error| of_write(error, &access, &cx.grants))
+        done.map(wit_applied).map_err(|error| cx.not_written(error, &access))
     }
 
     pub(super) async fn create_object(
@@ -157,11 +157,11 @@ impl HookState {
         };
         let deleted = cx.cluster.executor.delete(&cx.actor(), &resource, &key, &how).await;
         let access = super::read::access(&resource, "delete", "", &key);
-        deleted.map_err(|error| of_write(error, &access, &cx.grants))
+        deleted.map_err(|error| cx.not_written(error, &access))
     }
 
     fn answer(&mut self, written: Result<Value, WriteError>, access: &Access<'_>) -> Result<String, Error> {
-        let mut object = written.map_err(|error| of_write(error, access, &self.context.grants))?;
+        let mut object = written.map_err(|error| self.context.not_written(error, access))?;
         if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
             metadata.remove("managedFields");
         }

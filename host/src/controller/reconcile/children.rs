@@ -23,6 +23,8 @@ pub(super) struct Problem {
     pub(super) message: String,
     /// When to try again.
     pub(super) verdict: Verdict,
+    /// Whether it is sure that nothing was changed.
+    refused: bool,
 }
 
 impl Problem {
@@ -34,7 +36,8 @@ impl Problem {
             ErrorKind::Throttled | ErrorKind::Unavailable => "ApiUnavailable",
             ErrorKind::NotFound | ErrorKind::TooLarge | ErrorKind::Other => "ApplyFailed",
         };
-        Self { reason, message: format!("{what}: {error}"), verdict: retry_of(error) }
+        let refused = error.kind == ErrorKind::Forbidden;
+        Self { reason, message: format!("{what}: {error}"), verdict: retry_of(error), refused }
     }
 }
 
@@ -55,6 +58,7 @@ impl Reconciler {
                 reason: "PluginAnswerInvalid",
                 message: format!("plugin {}: {error}", revision.identity),
                 verdict: Verdict::Retry,
+                refused: true,
             },
         )?;
         // What may not be applied must not be announced either: it would have to be deleted one day.
@@ -62,8 +66,15 @@ impl Reconciler {
             self.check_child(case, revision, child).await?;
         }
         self.inventories.write(plugin, &case.owner, &plan.announce).await.map_err(record)?;
-        for child in plan.apply {
-            self.apply_child(case, revision, child).await?;
+        for (done, child) in plan.apply.iter().enumerate() {
+            if let Err(problem) = self.apply_child(case, revision, child.clone()).await {
+                if problem.refused {
+                    // Should this fail as well, then it stays announced, which is what an unknown outcome gets.
+                    let left = plan.taken_back(&inventory, done);
+                    let _ = self.inventories.write(plugin, &case.owner, &left).await;
+                }
+                return Err(problem);
+            }
         }
         for entry in &plan.delete {
             self.delete_child(case, revision, entry).await?;
@@ -142,6 +153,7 @@ fn refused(key: &ObjectKey, error: &WriteError, actor: &Actor<'_>, verb: &str, p
             reason: "Forbidden",
             message: format!("{key}: plugin {} may not {verb} {plural}: {message}", actor.plugin),
             verdict: Verdict::Retry,
+            refused: true,
         },
     }
 }
@@ -152,7 +164,13 @@ fn unresolved(gvk: &Gvk, error: &DiscoveryError) -> Problem {
             reason: "KindNotServed",
             message: format!("waiting for the kind {gvk}: the cluster does not serve it"),
             verdict: Verdict::Retry,
+            refused: true,
         },
-        other => Problem { reason: "ApiUnavailable", message: other.to_string(), verdict: Verdict::Retry },
+        other => Problem {
+            reason: "ApiUnavailable",
+            message: other.to_string(),
+            verdict: Verdict::Retry,
+            refused: false,
+        },
     }
 }

@@ -32,16 +32,16 @@ struct State {
 
 /// The server. Clones are the same server.
 #[derive(Clone)]
-pub(super) struct FakeApi {
+pub(in crate::controller) struct FakeApi {
     state: Arc<Mutex<State>>,
 }
 
 impl FakeApi {
-    pub(super) fn new(minor: u32) -> Self {
+    pub(in crate::controller) fn new(minor: u32) -> Self {
         Self { state: Arc::new(Mutex::new(State { minor, version: 1, ..State::default() })) }
     }
 
-    pub(super) fn client(&self) -> kube::Client {
+    pub(in crate::controller) fn client(&self) -> kube::Client {
         let api = self.clone();
         let service = tower::service_fn(move |request: Request<kube::client::Body>| {
             let answer = api.answer(request.uri());
@@ -64,7 +64,7 @@ impl FakeApi {
     }
 
     /// Creates or changes an object; its watchers hear of it unless the change is silent.
-    pub(super) fn apply(&self, name: &str, spec: u64, silent: bool) {
+    pub(in crate::controller) fn apply(&self, name: &str, spec: u64, silent: bool) {
         let mut state = self.state();
         state.version += 1;
         let object = json!({
@@ -77,7 +77,7 @@ impl FakeApi {
         }
     }
 
-    pub(super) fn delete(&self, name: &str, silent: bool) {
+    pub(in crate::controller) fn delete(&self, name: &str, silent: bool) {
         let mut state = self.state();
         state.version += 1;
         if let Some(mut object) = state.objects.remove(name) {

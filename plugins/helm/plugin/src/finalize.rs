@@ -17,7 +17,7 @@ impl Call<'_> {
     /// With operator-sdk's conditions; the object stays.
     pub(crate) fn uninstall(&self) -> Result<Finalized, Error> {
         let failed = |error| explain(error, Concern::Uninstall);
-        let history = self.store().history(true).map_err(failed)?;
+        let history = self.store().history().map_err(failed)?;
         if !self.is_ours(&history).map_err(failed)? {
             return Ok(Finalized::Done);
         }

@@ -27,6 +27,7 @@ mod reconcile;
 mod releases;
 mod render;
 mod report;
+mod rest;
 mod settings;
 mod store;
 mod values;

@@ -29,9 +29,8 @@ pub(crate) struct Reconciliation<'c> {
     pub(crate) chart: Rc<LoadedChart>,
     pub(crate) values: Map,
     pub(crate) inputs: String,
+    /// As the API server has it; empty until it was asked.
     pub(crate) history: History,
-    /// Whether the history comes from the API server; what stands in the host's cache may be a moment old.
-    live: bool,
 }
 
 /// What a decision led to.
@@ -44,7 +43,7 @@ pub(crate) enum Step {
 }
 
 impl<'c> Reconciliation<'c> {
-    /// Finds out what is wanted and how the release stands.
+    /// Finds out what is wanted.
     ///
     /// # Errors
     /// With operator-sdk's conditions.
@@ -61,8 +60,7 @@ impl<'c> Reconciliation<'c> {
             None
         };
         let inputs = inputs::digest(&chart, &values::to_json(&values)?, capabilities.as_ref());
-        let history = call.store().history(false).map_err(irreconcilable)?;
-        Ok(Self { call, chart, values, inputs, history, live: false })
+        Ok(Self { call, chart, values, inputs, history: History::default() })
     }
 
     /// Decides and acts until the release stands as wanted or has to wait.
@@ -70,14 +68,14 @@ impl<'c> Reconciliation<'c> {
     /// # Errors
     /// With operator-sdk's conditions; the release is then left as it is, and its drift is still repaired.
     pub(crate) fn run(mut self) -> Result<Outcome, Error> {
+        if let Some(outcome) = self.call.at_rest(&self.inputs) {
+            return Ok(outcome);
+        }
+        self.refresh()?;
         for _ in 0..TOO_MANY_DECISIONS {
             let wish =
                 Wish { inputs: &self.inputs, remembered: self.call.remembered(), now: self.call.now() };
             let decision = decide(&self.history, wish);
-            if !self.live && !matches!(decision, Decision::Keep { .. }) {
-                self.refresh()?;
-                continue;
-            }
             self.check_owner()?;
             match self.act(decision)? {
                 Step::Again => self.refresh()?,
@@ -88,9 +86,8 @@ impl<'c> Reconciliation<'c> {
     }
 
     fn refresh(&mut self) -> Result<(), Error> {
-        let history = self.call.store().history(true);
+        let history = self.call.store().history();
         self.history = history.map_err(|error| explain(error, Concern::Reconcile))?;
-        self.live = true;
         Ok(())
     }
 
@@ -128,11 +125,9 @@ impl<'c> Reconciliation<'c> {
     fn keep(&self, revision: u32, by_hand: bool) -> Result<Step, Error> {
         let prepared = self.prepared(revision)?;
         self.repair(&prepared)?;
-        let description = match by_hand {
-            true => Some(self.call.store().load(revision)?.release.info.description),
-            false => None,
-        };
-        Ok(Step::Over(self.call.deployed(&prepared, &self.inputs, description.as_deref())))
+        self.call.trust(&prepared);
+        let description = by_hand.then_some(prepared.description.as_str());
+        Ok(Step::Over(self.call.deployed(&prepared, &self.inputs, description)))
     }
 
     /// Applies a deployed revision; what had to be changed is drift.

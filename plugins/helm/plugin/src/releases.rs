@@ -1,8 +1,9 @@
 //! Deployed revisions as they are applied, kept while the instance lives.
 
-use std::rc::Rc;
+use std::{cell::Cell, rc::Rc};
 
 use helm_release::{Entry, Stored};
+use jiff::Timestamp;
 use pilothouse_sdk::{ApplyItem, Error, Gvk, ObjectRef};
 
 use crate::{
@@ -26,6 +27,10 @@ pub(crate) struct Prepared {
     pub(crate) app_version: String,
     /// Its notes.
     pub(crate) notes: String,
+    /// What its record says happened.
+    pub(crate) description: String,
+    /// When the records were listed last and this was what is wanted, or else when it was prepared.
+    pub(crate) looked_at: Cell<Timestamp>,
     /// Its manifest for status; none when it is too large.
     pub(crate) manifest: Option<String>,
     references: Vec<ObjectRef>,
@@ -92,7 +97,7 @@ impl Call<'_> {
         if let Some(found) = self.operator().releases.borrow_mut().take(&key) {
             return Ok(found);
         }
-        let prepared = Rc::new(self.prepare(&self.store().load(entry.revision)?)?);
+        let prepared = Rc::new(self.prepare(&self.store().load_listed(entry)?)?);
         if prepared.complete {
             self.operator().releases.borrow_mut().keep(key, &prepared);
         }
@@ -113,6 +118,8 @@ impl Call<'_> {
             chart: format!("{}-{}", chart.name, chart.version),
             app_version: chart.app_version,
             notes: stored.release.info.notes.clone(),
+            description: stored.release.info.description.clone(),
+            looked_at: Cell::new(self.now()),
             manifest: mask(&stored.release.manifest),
             references,
             items,

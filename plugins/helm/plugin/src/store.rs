@@ -19,6 +19,9 @@ pub(crate) fn secret_kind() -> Gvk {
     Gvk::new("", "v1", "Secret")
 }
 
+/// What of a record's Secret tells where it stands.
+const NOTES: [&str; 3] = ["metadata.labels", "metadata.annotations", "metadata.ownerReferences"];
+
 /// How long to wait when somebody else wrote at the same time.
 const AFTER_CONFLICT: std::time::Duration = std::time::Duration::from_secs(1);
 
@@ -27,14 +30,11 @@ impl<'a> Store<'a> {
         Self { ctx, release, namespace, now }
     }
 
-    /// What is known about all revisions, from the host's cache or (`live`) from the API server. A Secret with the
-    /// release's labels that is no record is logged and left out.
-    pub(crate) fn history(&self, live: bool) -> Result<History, Error> {
-        let kube = self.ctx.kube();
-        let kube = if live { kube.live() } else { kube };
-        let fields = ["metadata.labels", "metadata.annotations", "metadata.ownerReferences"];
-        let secrets =
-            kube.only(fields).list_ref::<Value>(secret_kind(), self.namespace).labels(selector(self.release));
+    /// What the API server knows about all revisions. A Secret with the release's labels that is no record is logged and left
+    /// out.
+    pub(crate) fn history(&self) -> Result<History, Error> {
+        let kube = self.ctx.kube().live().only(NOTES);
+        let secrets = kube.list_ref::<Value>(secret_kind(), self.namespace).labels(selector(self.release));
         let secrets =
             secrets.all().map_err(|error| self.explain("failed to retrieve release history", error))?;
         let read = |secret: &Value| match Entry::read(secret) {
@@ -45,6 +45,26 @@ impl<'a> Store<'a> {
             }
         };
         Ok(secrets.iter().filter_map(read).collect())
+    }
+
+    /// What the host's cache knows about a revision; of one that is not ours the API server is asked. None: not there, or it
+    /// cannot be told.
+    pub(crate) fn known(&self, revision: u32) -> Option<Entry> {
+        let secret: Value = self.ctx.kube().only(NOTES).get_ref(&self.reference(revision)).ok()??;
+        Entry::read(&secret).ok()
+    }
+
+    /// The record of a revision, from the host's cache while that has it as it was listed.
+    pub(crate) fn load_listed(&self, entry: &Entry) -> Result<Stored, Error> {
+        let known = self.ctx.kube().get_ref::<Value>(&self.reference(entry.revision)).ok().flatten();
+        let version = |secret: &Value| {
+            secret.pointer("/metadata/resourceVersion").and_then(Value::as_str).map(str::to_owned)
+        };
+        let known = known.filter(|secret| version(secret).as_ref() == Some(&entry.resource_version));
+        match known.map(|secret| Stored::read(&secret)) {
+            Some(Ok(stored)) => Ok(stored),
+            Some(Err(_)) | None => self.load(entry.revision),
+        }
     }
 
     /// A revision with its record, from the API server.

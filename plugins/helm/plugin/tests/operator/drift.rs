@@ -65,9 +65,31 @@ fn at_rest_nothing_is_written_and_the_record_is_not_even_read() {
         .calls()
         .iter()
         .map(ToString::to_string)
-        .filter(|call| call.starts_with("get v1 Secret"))
+        .filter(|call| call.starts_with("list v1 Secret"))
         .collect();
-    assert!(reads.len() <= 1, "{reads:?}");
+    assert!(reads.is_empty(), "{reads:?}");
+}
+
+#[test]
+fn what_is_at_rest_is_looked_at_once_in_a_while_all_the_same() {
+    let mut scene = Scene::installed(&json!({}));
+    let lists = |scene: &Scene| {
+        let calls = scene.cluster.calls();
+        calls.iter().filter(|call| call.to_string().starts_with("list v1 Secret")).count()
+    };
+    let resync = |scene: &mut Scene, seconds| {
+        scene.cluster.forget_calls();
+        scene.run_for(seconds);
+        let object = scene.object();
+        scene.runner.wake(&object, pilothouse_sdk::Reason::Resync);
+        scene.settle();
+    };
+    resync(&mut scene, 60);
+    assert_eq!(lists(&scene), 0);
+    resync(&mut scene, 3601);
+    assert_eq!(lists(&scene), 1);
+    resync(&mut scene, 1);
+    assert_eq!(lists(&scene), 0);
 }
 
 #[test]

@@ -1,0 +1,96 @@
+//! A release at rest: what is needed to say so is in the object's status, in the host's caches and in what its last applies
+//! returned, so saying it takes no request.
+//!
+//! Caches may be a moment old. So nothing is ever written on what is found here: whatever does not look like rest is looked at
+//! again, from the API server. And since somebody else's revision that changes nothing would never be noticed like this, the
+//! records are listed once in a while all the same.
+
+use std::rc::Rc;
+
+use helm_release::{Entry, Status, secret_name};
+use jiff::SignedDuration;
+use pilothouse_sdk::{ApplyOptions, Change, ObjectRef, Outcome, Reason};
+use serde_json::Value;
+
+use crate::{call::Call, releases::Prepared, store::secret_kind};
+
+/// So long after an instance listed the records of a release, or took it up, it lists them even though nothing has changed.
+const TRUSTED_FOR: SignedDuration = SignedDuration::from_hours(1);
+/// The host merges more reasons than these into one call, and leaves the rest out.
+const MOST_REASONS: usize = 16;
+
+impl Call<'_> {
+    /// What to say of a release at which there is nothing to do; none when that cannot be told without asking.
+    pub(crate) fn at_rest(&self, inputs: &str) -> Option<Outcome> {
+        let revision = self.settled_revision(inputs)?;
+        let entry = self.store().known(revision)?;
+        let wanted = |marks: &Option<String>| marks.as_deref() == Some(inputs);
+        let by_hand = !wanted(&entry.marks.inputs);
+        if entry.status != Status::Deployed
+            || (by_hand && !wanted(&entry.marks.accepted))
+            || !self.keeps(&entry)
+        {
+            return None;
+        }
+        let prepared = self.prepared(&entry).ok()?;
+        if self.now().duration_since(prepared.looked_at.get()) >= TRUSTED_FOR || !self.stands(&prepared) {
+            return None;
+        }
+        let description = by_hand.then_some(prepared.description.as_str());
+        Some(self.deployed(&prepared, inputs, description))
+    }
+
+    /// The records were looked at: what is deployed is what is wanted.
+    pub(crate) fn trust(&self, prepared: &Rc<Prepared>) {
+        prepared.looked_at.set(self.now());
+    }
+
+    /// The revision that the last call left at rest with these inputs. None when it left anything else, or when there is
+    /// reason to believe that somebody was at work since.
+    fn settled_revision(&self, inputs: &str) -> Option<u32> {
+        let object = self.object().value();
+        let is_ready = |condition: &&Value| condition["type"] == "Ready" && condition["status"] == "True";
+        let conditions = object.pointer("/status/conditions")?.as_array()?;
+        let ready = conditions.iter().find(is_ready)?;
+        if ready.get("observedGeneration") != object.pointer("/metadata/generation")
+            || self.remembered() != Some(inputs)
+            || !self.is_routine()
+        {
+            return None;
+        }
+        u32::try_from(object.pointer("/status/release/revision")?.as_u64()?).ok()
+    }
+
+    /// Whether nothing that led to this call speaks of an operation: neither one that may have been broken off, nor a record
+    /// that moved.
+    fn is_routine(&self) -> bool {
+        let record = secret_name(&self.owner().name, 0);
+        let prefix = record.trim_end_matches('0');
+        let is_record = |object: &ObjectRef| object.kind == secret_kind() && object.name.starts_with(prefix);
+        let routine = |reason: &Reason| match reason {
+            Reason::Changed | Reason::Timer | Reason::Resync => true,
+            Reason::Child(object) | Reason::Related(object) => !is_record(object),
+            Reason::Start | Reason::Configuration | Reason::Retry | Reason::Manual => false,
+        };
+        let reasons = self.ctx().reasons();
+        reasons.len() < MOST_REASONS && reasons.iter().all(routine)
+    }
+
+    /// Whether the record is this object's.
+    fn keeps(&self, entry: &Entry) -> bool {
+        let owner = self.owner();
+        entry
+            .controller
+            .as_ref()
+            .is_none_or(|other| other.kind == owner.kind.kind && other.name == owner.name)
+    }
+
+    /// Whether every object is known to be as it was applied. Asks about the first that is not, and changes nothing.
+    fn stands(&self, prepared: &Prepared) -> bool {
+        let options = ApplyOptions { force: true, dry_run: true, stop_on_error: true };
+        prepared.items().items.iter().all(|item| {
+            let answers = self.kube().apply(std::slice::from_ref(item), options);
+            matches!(answers.first(), Some(Ok(applied)) if applied.change == Change::Unchanged)
+        })
+    }
+}
