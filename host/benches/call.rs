@@ -14,24 +14,25 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use pilothouse::binding::Binding;
 use pilothouse::capability::grants::GrantSpec;
-use pilothouse::capability::metrics::PluginMetrics;
-use pilothouse::capability::{HookContext, Owner};
 use pilothouse::cluster::Cluster;
 use pilothouse::cluster::request::Api;
 use pilothouse::controller::discovery::Discovery;
 use pilothouse::controller::observe::Observer;
 use pilothouse::controller::throttle::Throttle;
 use pilothouse::controller::watch::Watches;
+use pilothouse::object::Owner;
 use pilothouse::object::{Gvk, ObjectKey};
 use pilothouse::plugin::bindings::{Request, WitGvk};
 use pilothouse::plugin::call::{Answer, Hook, call};
 use pilothouse::plugin::compiled::CompiledCache;
 use pilothouse::plugin::compiler::Compiler;
+use pilothouse::plugin::context::HookContext;
 use pilothouse::plugin::engine::{Engine, EngineOptions};
 use pilothouse::plugin::manifest::Model;
 use pilothouse::plugin::package::Package;
 use pilothouse::plugin::revision::Revision;
 use pilothouse::telemetry::ClientMetrics;
+use pilothouse::telemetry::series::PluginMetrics;
 use serde_json::{Value, json};
 
 /// Calls of one row before another takes its turn.

@@ -15,7 +15,6 @@ use configuration::Configuration;
 
 use crate::action::inventory::Inventories;
 use crate::asset::Asset;
-use crate::capability::metrics::PluginMetrics;
 use crate::cli::operator_sdk::{self, SettleError};
 use crate::cli::run::RunArgs;
 use crate::cluster::Cluster;
@@ -43,6 +42,7 @@ use crate::plugin::registry::{Change, Registry};
 use crate::plugin::source::{Directory, Loader};
 use crate::status::events::Recorder;
 use crate::status::publish::Publisher;
+use crate::telemetry::series::PluginMetrics;
 use crate::telemetry::traces::{Traces, TracesError};
 use crate::telemetry::{ClientMetrics, SharedRegistry, register, start_logging};
 

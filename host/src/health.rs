@@ -17,8 +17,8 @@ use tokio::net::TcpListener;
 use access::Gate;
 use tls::{Certificate, TlsListener};
 
-use crate::capability::metrics::PluginMetrics;
 use crate::telemetry::SharedRegistry;
+use crate::telemetry::series::PluginMetrics;
 
 /// What must be there before the host is ready, by name. Cheap to clone.
 #[derive(Clone, Debug, Default)]

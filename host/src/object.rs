@@ -84,6 +84,15 @@ impl fmt::Display for ObjectKey {
     }
 }
 
+/// The object that is being reconciled, as far as ownership needs it.
+#[derive(Clone, Debug)]
+pub struct Owner {
+    /// Kind, namespace and name.
+    pub key: ObjectKey,
+    /// `metadata.uid`.
+    pub uid: Arc<str>,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -11,6 +11,7 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, Layer as _, fmt};
 
+pub mod series;
 pub mod traces;
 
 use traces::Traces;

@@ -11,22 +11,23 @@ use http::{Request, Response};
 use kube::client::Body;
 use pilothouse::binding::Binding;
 use pilothouse::capability::grants::GrantSpec;
-use pilothouse::capability::metrics::PluginMetrics;
-use pilothouse::capability::{HookContext, Owner};
 use pilothouse::cluster::Cluster;
 use pilothouse::cluster::request::Api;
 use pilothouse::controller::discovery::Discovery;
 use pilothouse::controller::observe::Observer;
 use pilothouse::controller::throttle::Throttle;
 use pilothouse::controller::watch::Watches;
+use pilothouse::object::Owner;
 use pilothouse::object::{Gvk, ObjectKey};
 use pilothouse::plugin::call::{Answer, Fault, Hook, Reply, call};
 use pilothouse::plugin::compiled::CompiledCache;
 use pilothouse::plugin::compiler::Compiler;
+use pilothouse::plugin::context::HookContext;
 use pilothouse::plugin::engine::{Engine, EngineOptions};
 use pilothouse::plugin::package::Package;
 use pilothouse::plugin::revision::Revision;
 use pilothouse::telemetry::ClientMetrics;
+use pilothouse::telemetry::series::PluginMetrics;
 
 /// The guest, prepared; `None` (said aloud) when it was not built.
 fn revision() -> Option<Arc<Revision>> {

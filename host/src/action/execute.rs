@@ -15,11 +15,12 @@ use fields::{drop_server_fields, key_of, namespace_of};
 
 use super::compare::holds;
 use super::ownership;
-use crate::capability::Owner;
-use crate::capability::grants::{Access, Grants};
+use crate::capability::grants::Grants;
+use crate::capability::rule::Access;
 use crate::cluster::path::{Resource, escape};
 use crate::cluster::request::{Api, ApiError, Call};
 use crate::object::ObjectKey;
+use crate::object::Owner;
 
 /// Who writes: the plugin, its account and its field manager.
 #[derive(Clone, Copy, Debug)]

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::ownership::{self, OWNER_LABEL, PLUGIN_LABEL};
-use crate::capability::Owner;
 use crate::cluster::request::{Api, ApiError, Call};
+use crate::object::Owner;
 use crate::object::{Gvk, ObjectKey};
 
 /// One child.

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::capability::Owner;
+use crate::object::Owner;
 
 /// Label with the plugin's name, on every object a plugin ties to an owner. Watches of children select by it.
 pub const PLUGIN_LABEL: &str = "pilothouse.dev/plugin";

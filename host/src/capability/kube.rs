@@ -9,14 +9,14 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::action::execute::{Actor, WriteError};
-use crate::capability::HookContext;
-use crate::capability::grants::Access;
+use crate::capability::rule::Access;
 use crate::cluster::path::Resource;
 use crate::cluster::request::{self, ApiError, ErrorKind};
 use crate::controller::discovery::DiscoveryError;
 use crate::object::{Gvk, ObjectKey};
 use crate::plugin::bindings::kube::{self, Error};
 use crate::plugin::bindings::{ObjectRef, Status, WitGvk};
+use crate::plugin::context::HookContext;
 use crate::plugin::instance::HookState;
 
 mod errors;

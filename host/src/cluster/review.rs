@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::request::{Api, ApiError, Call};
-use crate::capability::grants::Access;
+use crate::capability::rule::Access;
 
 /// How long an answer holds. Long enough for one reconcile, short enough that a repaired role is seen at once.
 const TTL: Duration = Duration::from_secs(10);

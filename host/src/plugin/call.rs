@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::bindings::{Condition, Event, Failure, Finalized, HookError, Outcome, Request, State, Watch};
 use super::instance::{Exceeded, Instance};
 use super::revision::Revision;
-use crate::capability::HookContext;
 use crate::cluster::request;
+use crate::plugin::context::HookContext;
 
 /// Which hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 use super::bindings::{Event, Plugin};
 use super::engine::{Engine, TICK};
 use super::limits::{Budget, Limits};
-use crate::capability::HookContext;
+use crate::plugin::context::HookContext;
 
 /// What the engine keeps beside a guest: WASI without rights, the memory limit, and the call under way.
 pub struct HookState {

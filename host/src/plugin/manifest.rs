@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::bindings::{INTERFACE, PACKAGE};
 use super::limits::LimitsSpec;
-use crate::capability::grants::Rule;
+use crate::capability::rule::Rule;
 use crate::object::Gvk;
 
 /// Why a manifest is refused.

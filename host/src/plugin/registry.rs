@@ -5,7 +5,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use tokio::sync::mpsc;
 
-use super::revision::{Identity, Revision, RevisionError};
+use super::identity::Identity;
+use super::revision::{Revision, RevisionError};
 
 /// What happened to a plugin.
 #[derive(Debug, Clone)]

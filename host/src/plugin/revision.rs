@@ -7,37 +7,14 @@ use wasmtime::component::Component;
 use super::bindings::PluginPre;
 use super::compiled::{CompiledCache, Loaded};
 use super::compiler::CompileError;
+use super::context::HookContext;
 use super::engine::Engine;
+use super::identity::Identity;
 use super::instance::{HookState, Instance};
 use super::limits::Limits;
 use super::manifest::{Manifest, Model};
 use super::package::{Package, PackageError};
-use crate::capability::HookContext;
 use crate::capability::grants::{GrantError, GrantSpec, Grants};
-
-/// Which plugin, and which revision of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Identity {
-    /// The manifest's name.
-    pub name: Arc<str>,
-    /// The manifest's version.
-    pub version: String,
-    /// sha256 of the component, lower-case hex.
-    pub digest: String,
-}
-
-impl Identity {
-    /// The first twelve digits of the digest: what people see.
-    pub fn short(&self) -> &str {
-        self.digest.get(..12).unwrap_or(&self.digest)
-    }
-}
-
-impl std::fmt::Display for Identity {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} {} ({})", self.name, self.version, self.short())
-    }
-}
 
 /// Why a plugin file does not become a revision. The revision before it goes on working.
 #[derive(Debug, thiserror::Error)]

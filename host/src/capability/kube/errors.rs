@@ -1,7 +1,8 @@
 //! Failures of requests in the words of the plugin interface.
 
 use crate::action::execute::WriteError;
-use crate::capability::grants::{Access, Grants};
+use crate::capability::grants::Grants;
+use crate::capability::rule::Access;
 use crate::cluster::request::{ApiError, ErrorKind};
 use crate::plugin::bindings::kube::Error;
 use crate::plugin::bindings::{Denial, Status};

@@ -7,8 +7,7 @@ use serde_json::{Map, Value};
 
 use super::errors::{invalid, not_granted};
 use super::{host_gvk, wit_gvk};
-use crate::capability::HookContext;
-use crate::capability::grants::Access;
+use crate::capability::rule::Access;
 use crate::cluster::path::{Resource, escape};
 use crate::cluster::request::Call;
 use crate::controller::discovery::Served;
@@ -17,6 +16,7 @@ use crate::plugin::bindings::kube::{
     Consistency, Error, Page, Query, ReadOptions, ServedKind, ServerVersion,
 };
 use crate::plugin::bindings::{ObjectRef, WitGvk};
+use crate::plugin::context::HookContext;
 use crate::plugin::instance::HookState;
 
 /// Objects in a page when the guest does not say.

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::errors::invalid;
 use crate::action::execute::{self, Applied, ApplyOptions, Live, Tie, WriteError};
-use crate::capability::grants::Access;
+use crate::capability::rule::Access;
 use crate::object::{Gvk, ObjectKey};
 use crate::plugin::bindings::kube::{self, Error, Ownership, PatchFormat, Propagation};
 use crate::plugin::bindings::{ObjectRef, Status};

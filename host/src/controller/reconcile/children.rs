@@ -8,10 +8,10 @@ use super::{Case, Reconciler, retry_of};
 use crate::action::execute::{Actor, ApplyOptions, DeleteOptions, Live, Tie, WriteError};
 use crate::action::inventory::Entry;
 use crate::action::plan::Plan;
-use crate::capability::Owner;
 use crate::cluster::request::{ApiError, ErrorKind};
 use crate::controller::discovery::DiscoveryError;
 use crate::controller::queue::Verdict;
+use crate::object::Owner;
 use crate::object::{Gvk, ObjectKey};
 use crate::plugin::revision::Revision;
 

@@ -136,7 +136,7 @@ impl ReconcileMetrics {
     }
 
     /// A revision is at work (or no longer).
-    pub fn loaded(&self, identity: &crate::plugin::revision::Identity, at_work: bool) {
+    pub fn loaded(&self, identity: &crate::plugin::identity::Identity, at_work: bool) {
         let label = Loaded {
             plugin: identity.name.to_string(),
             version: identity.version.clone(),

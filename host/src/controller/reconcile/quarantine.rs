@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::object::ObjectKey;
-use crate::plugin::revision::Identity;
+use crate::plugin::identity::Identity;
 
 /// Faults in a row after which an object is left alone.
 const KEY_FAULTS: u32 = 5;

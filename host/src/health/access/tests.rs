@@ -10,9 +10,9 @@ use tokio::net::TcpListener;
 use tokio::time::advance;
 
 use super::*;
-use crate::capability::metrics::PluginMetrics;
 use crate::health::tls::{Certificate, tests::ask};
 use crate::health::{Metrics, Protection, serve_metrics};
+use crate::telemetry::series::PluginMetrics;
 use crate::telemetry::{ClientMetrics, SharedRegistry};
 
 /// What the API server was asked.

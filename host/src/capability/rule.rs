@@ -1,0 +1,59 @@
+//! Rules in RBAC's shape, and what they are asked.
+
+use serde::{Deserialize, Serialize};
+
+/// A rule in RBAC's shape. `*` stands for everything of its list.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Rule {
+    /// API groups; `""` is the core group.
+    pub api_groups: Vec<String>,
+    /// Plural resources, `resource/subresource` for subresources.
+    pub resources: Vec<String>,
+    /// Verbs: get, list, watch, create, update, patch, delete.
+    pub verbs: Vec<String>,
+    /// Only objects of these names; empty: all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resource_names: Vec<String>,
+    /// Only in these namespaces; empty: everywhere. (Not in RBAC, where the binding says it.)
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub namespaces: Vec<String>,
+}
+
+/// One question to the grants.
+#[derive(Clone, Copy, Debug)]
+pub struct Access<'a> {
+    /// Verb, as the API server's RBAC names it.
+    pub verb: &'a str,
+    /// API group.
+    pub group: &'a str,
+    /// Plural resource, with `/subresource`.
+    pub resource: &'a str,
+    /// `None` for cluster scope or all namespaces.
+    pub namespace: Option<&'a str>,
+    /// `None` where the verb names no object.
+    pub name: Option<&'a str>,
+}
+
+impl Rule {
+    /// Whether the rule allows the access.
+    pub fn allows(&self, access: &Access<'_>) -> bool {
+        let holds = |list: &[String], wanted: &str| list.iter().any(|entry| entry == "*" || entry == wanted);
+        let resource = holds(&self.resources, access.resource)
+            || access.resource.split_once('/').is_some_and(|(_, sub)| {
+                // RBAC: `*/scale` is the subresource of every resource.
+                self.resources.iter().any(|entry| entry.strip_prefix("*/") == Some(sub))
+            });
+        let named = self.resource_names.is_empty()
+            || access.name.is_some_and(|name| self.resource_names.iter().any(|entry| entry == name));
+        let placed = self.namespaces.is_empty()
+            || access
+                .namespace
+                .is_some_and(|ns| self.namespaces.iter().any(|entry| entry == ns || entry == "*"));
+        holds(&self.api_groups, access.group)
+            && resource
+            && holds(&self.verbs, access.verb)
+            && named
+            && placed
+    }
+}

@@ -1,0 +1,32 @@
+//! On whose behalf a hook call acts.
+
+use std::sync::Arc;
+
+use super::identity::Identity;
+use crate::binding::Binding;
+use crate::capability::grants::Grants;
+use crate::cluster::Cluster;
+use crate::controller::throttle::Throttle;
+use crate::object::Owner;
+use crate::telemetry::series::PluginMetrics;
+
+/// Everything the capabilities need to decide and to act.
+#[derive(Clone, Debug)]
+pub struct HookContext {
+    /// Plugin and revision.
+    pub plugin: Arc<Identity>,
+    /// What the plugin may do.
+    pub grants: Arc<Grants>,
+    /// The object that is being reconciled.
+    pub owner: Owner,
+    /// The configuration of its kind.
+    pub binding: Arc<Binding>,
+    /// Field manager of the plugin's writes.
+    pub manager: String,
+    /// The plugin's share of the API server.
+    pub throttle: Arc<Throttle>,
+    /// The cluster; shared by all calls.
+    pub cluster: Arc<Cluster>,
+    /// Series of the plugin's own metrics.
+    pub metrics: Arc<PluginMetrics>,
+}
