@@ -14,6 +14,7 @@ pub mod identity;
 pub mod instance;
 pub mod limits;
 pub mod manifest;
+pub mod names;
 pub mod package;
 pub mod registry;
 pub mod revision;

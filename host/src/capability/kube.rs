@@ -18,6 +18,7 @@ use crate::plugin::bindings::kube::{self, Error};
 use crate::plugin::bindings::{ObjectRef, Status, WitGvk};
 use crate::plugin::context::HookContext;
 use crate::plugin::instance::HookState;
+use crate::plugin::names::{host_gvk, wit_gvk};
 
 mod errors;
 mod read;
@@ -187,24 +188,5 @@ impl kube::Host for HookState {
 
     async fn version(&mut self) -> wasmtime::Result<Result<kube::ServerVersion, Error>> {
         Ok(self.server_version().await)
-    }
-}
-
-/// The guest's kind in the host's words.
-pub fn host_gvk(gvk: &WitGvk) -> Gvk {
-    Gvk::new(&gvk.group, &gvk.version, &gvk.kind)
-}
-
-/// The host's kind in the guest's words.
-pub fn wit_gvk(gvk: &Gvk) -> WitGvk {
-    WitGvk { group: gvk.group.clone(), version: gvk.version.clone(), kind: gvk.kind.clone() }
-}
-
-/// The host's object in the guest's words.
-pub fn wit_ref(key: &ObjectKey) -> ObjectRef {
-    ObjectRef {
-        kind: wit_gvk(&key.gvk),
-        namespace: key.namespace.as_deref().map(ToOwned::to_owned),
-        name: key.name.to_string(),
     }
 }

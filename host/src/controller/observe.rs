@@ -11,9 +11,9 @@ use tokio::time::Instant;
 use super::watch::{Cached, ObjectEvent, Subscriber, WatchHandle, WatchSpec, Watches};
 use crate::action::ownership::PLUGIN_LABEL;
 use crate::binding::Binding;
-use crate::capability::kube::host_gvk;
 use crate::object::{Gvk, ObjectKey};
 use crate::plugin::bindings::{ObjectRef, Watch, WatchTarget};
+use crate::plugin::names::host_gvk;
 
 /// How long the first apply of a kind waits for the watch of its children: longer, and applying without a comparison is
 /// the better choice.

@@ -292,7 +292,7 @@ impl Reconciler {
 
 fn request_of(case: &Case<'_>, revision: &Revision) -> Request {
     Request {
-        kind: crate::capability::kube::wit_gvk(&case.owner.key.gvk),
+        kind: crate::plugin::names::wit_gvk(&case.owner.key.gvk),
         object: case.object.to_string(),
         reasons: case.work.reasons.iter().map(wit_reason).collect(),
         failures: case.work.failures,
@@ -304,8 +304,8 @@ fn wit_reason(reason: &Reason) -> bindings::Reason {
     match reason {
         Reason::Start => bindings::Reason::Start,
         Reason::Changed => bindings::Reason::Changed,
-        Reason::Child(key) => bindings::Reason::Child(crate::capability::kube::wit_ref(key)),
-        Reason::Related(key) => bindings::Reason::Related(crate::capability::kube::wit_ref(key)),
+        Reason::Child(key) => bindings::Reason::Child(crate::plugin::names::wit_ref(key)),
+        Reason::Related(key) => bindings::Reason::Related(crate::plugin::names::wit_ref(key)),
         Reason::Timer => bindings::Reason::Timer,
         Reason::Resync => bindings::Reason::Resync,
         Reason::Configuration => bindings::Reason::Configuration,

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use super::observe::wished_spec;
 use super::watch::WatchSpec;
-use crate::capability::kube::host_gvk;
 use crate::object::{Gvk, ObjectKey};
 use crate::plugin::bindings::{Trigger, Watch, WatchTarget};
+use crate::plugin::names::host_gvk;
 
 /// What an owner wants to be told about.
 #[derive(Debug, Default)]
@@ -115,7 +115,7 @@ fn matters(trigger: Trigger, kind: Kind) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::capability::kube::{wit_gvk, wit_ref};
+    use crate::plugin::names::{wit_gvk, wit_ref};
 
     fn key(kind: &str, name: &str) -> ObjectKey {
         ObjectKey::new(Arc::new(Gvk::new("g", "v1", kind)), Some("ns"), name)

@@ -12,7 +12,7 @@ use std::process::{Child as Process, ChildStderr, ChildStdin, Command, ExitStatu
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::engine::Engine;
+use super::engine::{Effort, Engine};
 use crate::memory;
 
 mod child;
@@ -69,17 +69,6 @@ impl CompileError {
             Self::Output(_) => "CacheNotWritable",
         }
     }
-}
-
-/// How much effort a compilation may be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Effort {
-    /// Code that is there in half the time, and twice as slow and large: somebody waits for it.
-    Draft,
-    /// Good code.
-    Full,
-    /// Little memory for functions that are large: code that is some four times as large and half as fast.
-    Frugal,
 }
 
 /// Who compiles. One component at a time: each takes a multiple of what the host works in.

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use wasmtime::component::{HasSelf, Linker};
 use wasmtime::{
@@ -10,12 +9,8 @@ use wasmtime::{
 };
 
 use super::bindings::Plugin;
-use super::compiler::Effort;
 use super::instance::HookState;
-use super::limits::MAX_MEMORY;
-
-/// One tick of the clock by which processor time of guests is measured.
-pub const TICK: Duration = Duration::from_millis(10);
+use super::limits::{MAX_MEMORY, TICK};
 
 /// Why there is no engine.
 #[derive(Debug, thiserror::Error)]
@@ -29,6 +24,17 @@ pub enum EngineError {
     /// The thread that drives the clock could not be started.
     #[error("the engine's clock cannot start: {0}")]
     Clock(#[source] std::io::Error),
+}
+
+/// How much effort a compilation may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Effort {
+    /// Code that is there in half the time, and twice as slow and large: somebody waits for it.
+    Draft,
+    /// Good code.
+    Full,
+    /// Little memory for functions that are large: code that is some four times as large and half as fast.
+    Frugal,
 }
 
 /// How much of the machine the engine may reserve.

@@ -4,12 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use wasmtime::component::ResourceTable;
-use wasmtime::{ResourceLimiter, Store, StoreContextMut, UpdateDeadline};
+use wasmtime::{Engine, ResourceLimiter, Store, StoreContextMut, UpdateDeadline};
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 
 use super::bindings::{Event, Plugin};
-use super::engine::{Engine, TICK};
-use super::limits::{Budget, Limits};
+use super::limits::{Budget, Limits, TICK};
 use crate::plugin::context::HookContext;
 
 /// What the engine keeps beside a guest: WASI without rights, the memory limit, and the call under way.
@@ -130,7 +129,7 @@ impl Instance {
         limits: &Limits,
         context: Arc<HookContext>,
     ) -> wasmtime::Result<Self> {
-        let mut store = Store::new(engine.wasmtime(), HookState::new(limits, context));
+        let mut store = Store::new(engine, HookState::new(limits, context));
         store.limiter(|state| &mut state.memory);
         store.set_hostcall_fuel(usize::try_from(limits.crossing()).unwrap_or(usize::MAX));
         store.epoch_deadline_callback(on_tick);

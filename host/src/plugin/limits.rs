@@ -4,6 +4,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+/// One tick of the clock by which processor time of guests is measured.
+pub const TICK: Duration = Duration::from_millis(10);
+
 /// Limits as a manifest or a grant writes them; what is absent is the default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

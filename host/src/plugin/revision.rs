@@ -158,7 +158,9 @@ impl Revision {
         let warm = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut instance = match warm {
             Some(instance) => instance,
-            None => Instance::new(&self.engine, &self.pre, &self.limits, Arc::clone(&context)).await?,
+            None => {
+                Instance::new(self.engine.wasmtime(), &self.pre, &self.limits, Arc::clone(&context)).await?
+            }
         };
         instance.prepare(&self.limits, context);
         Ok(instance)

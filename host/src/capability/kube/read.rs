@@ -6,7 +6,6 @@ use http::Method;
 use serde_json::{Map, Value};
 
 use super::errors::{invalid, not_granted};
-use super::{host_gvk, wit_gvk};
 use crate::capability::rule::Access;
 use crate::cluster::path::{Resource, escape};
 use crate::cluster::request::Call;
@@ -18,6 +17,7 @@ use crate::plugin::bindings::kube::{
 use crate::plugin::bindings::{ObjectRef, WitGvk};
 use crate::plugin::context::HookContext;
 use crate::plugin::instance::HookState;
+use crate::plugin::names::{host_gvk, wit_gvk};
 
 /// Objects in a page when the guest does not say.
 const PAGE: u32 = 500;

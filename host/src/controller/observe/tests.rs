@@ -3,10 +3,10 @@
 use tokio::time::{sleep, timeout};
 
 use super::*;
-use crate::capability::kube::{wit_gvk, wit_ref};
 use crate::controller::discovery::Discovery;
 use crate::controller::watch::fake::FakeApi;
 use crate::plugin::bindings::Trigger;
+use crate::plugin::names::{wit_gvk, wit_ref};
 
 struct Bench {
     api: FakeApi,

@@ -7,8 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::Effort;
-use crate::plugin::engine;
+use crate::plugin::engine::{self, Effort};
 
 /// The component is not one this compiler takes; standard error says why.
 pub(super) const REFUSED: i32 = 65;
