@@ -78,16 +78,23 @@ impl Address {
                 let every: [IpAddr; 2] = [Ipv6Addr::UNSPECIFIED.into(), Ipv4Addr::UNSPECIFIED.into()];
                 every.map(|ip| (ip, *port).into()).to_vec()
             }
-            Self::Named { host, port } => {
-                let mut found: Vec<SocketAddr> =
-                    tokio::net::lookup_host((host.as_str(), *port)).await?.collect();
-                // As Go does: whoever asks for `localhost` from beside us mostly means 127.0.0.1.
-                found.sort_by_key(SocketAddr::is_ipv6);
-                found
-            }
+            Self::Named { host, port } => resolve(host, *port).await?,
         };
         listen_at_first(&candidates).map(Some)
     }
+}
+
+/// What a name stands for. As Go does, IPv4 comes first: whoever asks for `localhost` from beside us mostly means 127.0.0.1.
+async fn resolve(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
+    if host.eq_ignore_ascii_case("localhost") {
+        // Also where no file and no server knows it (RFC 6761).
+        let both: [IpAddr; 2] = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
+        return Ok(both.map(|ip| (ip, port).into()).to_vec());
+    }
+    let named = |error: io::Error| io::Error::new(error.kind(), format!("{host}: {error}"));
+    let mut found: Vec<SocketAddr> = tokio::net::lookup_host((host, port)).await.map_err(named)?.collect();
+    found.sort_by_key(SocketAddr::is_ipv6);
+    Ok(found)
 }
 
 /// The first of the addresses that this machine has.
@@ -193,7 +200,7 @@ mod tests {
         let listener = bound("localhost:0").await;
         assert_eq!(listener.local_addr().unwrap().ip(), Ipv4Addr::LOCALHOST);
         let unknown: Address = "no-such-host.invalid:1".parse().unwrap();
-        assert!(unknown.bind().await.is_err());
+        assert!(unknown.bind().await.unwrap_err().to_string().starts_with("no-such-host.invalid: "));
         assert!(Address::Off.bind().await.unwrap().is_none());
     }
 }
