@@ -271,11 +271,6 @@ impl Reconciler {
         self.quarantine.pardon(key);
     }
 
-    /// Whether a change of a reconciled object is our own status write.
-    pub fn is_own_write(&self, key: &ObjectKey, resource_version: &str) -> bool {
-        self.publisher.is_own_write(key, resource_version)
-    }
-
     fn context(&self, case: &Case<'_>, revision: &Arc<Revision>) -> Arc<HookContext> {
         Arc::new(HookContext {
             plugin: Arc::clone(&revision.identity),

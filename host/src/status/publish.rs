@@ -79,12 +79,6 @@ impl Publisher {
         Ok(Some(resource_version))
     }
 
-    /// Whether a change of the object is our own status write.
-    pub fn is_own_write(&self, key: &ObjectKey, resource_version: &str) -> bool {
-        let written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
-        written.get(key).is_some_and(|written| written.resource_version == resource_version)
-    }
-
     /// Forgets an object that is gone.
     pub fn forget(&self, key: &ObjectKey) {
         self.written.lock().unwrap_or_else(PoisonError::into_inner).remove(key);

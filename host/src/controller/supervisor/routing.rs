@@ -36,15 +36,9 @@ impl Supervisor {
             return;
         };
         self.routes().know(&event.key, &after.uid);
-        let (reason, priority) = match &event.before {
-            None if event.relisted => (Reason::Start, Priority::Low),
-            None => (Reason::Changed, Priority::High),
-            Some(before) if before.uid != after.uid => (Reason::Changed, Priority::High),
-            Some(before) if before.digest == after.digest => return,
-            Some(_) if self.reconciler.is_own_write(&event.key, &after.resource_version) => return,
-            Some(_) => (Reason::Changed, Priority::High),
-        };
-        self.queue.add(&event.key, &binding.plugin, reason, priority);
+        if let Some((reason, priority)) = news(event) {
+            self.queue.add(&event.key, &binding.plugin, reason, priority);
+        }
     }
 
     fn on_tied(&self, event: &ObjectEvent) {
@@ -86,5 +80,52 @@ impl Supervisor {
         for owner in waiting {
             self.enqueue(&owner, Reason::Related(event.key.clone()));
         }
+    }
+}
+
+/// Why an object has to be reconciled that was seen like this. Who wrote last does not matter: what the host writes (status,
+/// finalizers) is not in the digest, and after a break a list shows somebody's change and our write behind it as one.
+fn news(event: &ObjectEvent) -> Option<(Reason, Priority)> {
+    let after = event.after.as_ref()?;
+    match &event.before {
+        None if event.relisted => Some((Reason::Start, Priority::Low)),
+        Some(before) if before.uid == after.uid && before.digest == after.digest => None,
+        None | Some(_) => Some((Reason::Changed, Priority::High)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::controller::watch::Cached;
+    use crate::object::{Gvk, ObjectKey};
+    use serde_json::{Value, json};
+
+    fn seen(object: Value) -> Option<Arc<Cached>> {
+        Some(Arc::new(Cached::of_test(object)))
+    }
+
+    fn object(version: &str, replicas: u64, ready: bool) -> Value {
+        json!({
+            "metadata": {"name": "a", "uid": "u", "resourceVersion": version, "generation": replicas},
+            "spec": {"replicas": replicas}, "status": {"ready": ready},
+        })
+    }
+
+    fn told(before: Option<Arc<Cached>>, after: Option<Arc<Cached>>) -> Option<Reason> {
+        let key = ObjectKey::new(Arc::new(Gvk::new("g", "v1", "App")), Some("ns"), "a");
+        news(&ObjectEvent { key, before, after, relisted: true }).map(|(reason, _)| reason)
+    }
+
+    #[test]
+    fn a_change_of_the_spec_that_is_seen_together_with_a_write_of_the_status_is_news() {
+        let before = seen(object("1", 1, false));
+        assert_eq!(told(before.clone(), seen(object("3", 2, true))), Some(Reason::Changed));
+        assert_eq!(told(before, seen(object("2", 1, true))), None, "a status alone is none");
+    }
+
+    #[test]
+    fn an_object_that_is_listed_for_the_first_time_is_a_start() {
+        assert_eq!(told(None, seen(object("1", 1, true))), Some(Reason::Start));
     }
 }

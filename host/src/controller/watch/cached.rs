@@ -51,6 +51,12 @@ impl Cached {
         }
     }
 
+    /// As a watch would keep it.
+    #[cfg(test)]
+    pub(in crate::controller) fn of_test(object: Value) -> Self {
+        serde_json::from_value::<Arrival>(object).unwrap().into_cached("g/v1", "App")
+    }
+
     /// Whether nothing differs but what the server counts.
     pub(super) fn says_the_same_as(&self, other: &Self) -> bool {
         self.uid == other.uid && self.digest == other.digest && self.status_digest == other.status_digest
