@@ -103,7 +103,7 @@ impl Loader {
                     tracing::info!(plugin = %revision.identity, "better code at work");
                 }
                 Err(error) => {
-                    tracing::warn!(plugin = %revision.identity, %error, "goes on with code made in a hurry")
+                    tracing::warn!(plugin = %revision.identity, %error, "goes on with code made in a hurry");
                 }
             }
             return;

@@ -120,7 +120,7 @@ impl Traces {
         let Some(url) = args.url()? else { return Ok(None) };
         let exporter = SpanExporter::builder()
             .with_http()
-            .with_http_client(Collector::new(url.clone(), runtime.clone())?)
+            .with_http_client(Collector::new(url.clone(), runtime)?)
             .with_protocol(Protocol::HttpBinary)
             .with_endpoint(url)
             .with_timeout(EXPORT)
@@ -174,7 +174,7 @@ struct Collector {
 }
 
 impl Collector {
-    fn new(url: String, runtime: Handle) -> Result<Self, TracesError> {
+    fn new(url: String, runtime: &Handle) -> Result<Self, TracesError> {
         let builder = HttpsConnectorBuilder::new();
         let builder = if url.starts_with("https:") {
             builder.with_native_roots().map_err(TracesError::Certificates)?

@@ -6,18 +6,18 @@ use serde_json::{Value, json};
 /// The children of an object, as JSON texts; nothing for what is no object.
 pub fn children(object: &str) -> Vec<String> {
     let Ok(object) = serde_json::from_str::<Value>(object) else { return Vec::new() };
-    let (meta, spec) = (&object["metadata"], &object["spec"]);
-    let name = meta["name"].as_str().unwrap_or_default();
+    let at = |pointer: &str| object.pointer(pointer).unwrap_or(&Value::Null);
+    let name = at("/metadata/name").as_str().unwrap_or_default();
     let labels = json!({"app.kubernetes.io/name": name, "app.kubernetes.io/managed-by": "triplet"});
-    let meta = json!({"name": name, "namespace": meta["namespace"], "labels": labels});
+    let meta = json!({"name": name, "namespace": at("/metadata/namespace"), "labels": labels});
     let container = json!({
-        "name": "main", "image": spec["image"], "env": spec["env"], "resources": spec["resources"],
-        "ports": [{"name": "http", "containerPort": spec["port"]}],
+        "name": "main", "image": at("/spec/image"), "env": at("/spec/env"), "resources": at("/spec/resources"),
+        "ports": [{"name": "http", "containerPort": at("/spec/port")}],
     });
     let deployment = json!({
         "apiVersion": "apps/v1", "kind": "Deployment", "metadata": meta,
         "spec": {
-            "replicas": spec["replicas"],
+            "replicas": at("/spec/replicas"),
             "selector": {"matchLabels": labels},
             "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
         },
@@ -26,7 +26,8 @@ pub fn children(object: &str) -> Vec<String> {
         "apiVersion": "v1", "kind": "Service", "metadata": meta,
         "spec": {"selector": labels, "ports": [{"port": 80, "targetPort": "http"}]},
     });
-    let config = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": spec["config"]});
+    let config =
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": at("/spec/config")});
     [deployment, service, config].iter().map(Value::to_string).collect()
 }
 
