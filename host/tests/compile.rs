@@ -12,7 +12,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use pilothouse::plugin::compiled::CompiledCache;
-use pilothouse::plugin::compiler::{CompileError, Compiler};
+use pilothouse::plugin::compiler::{CompileError, Compiler, Urgency};
 use pilothouse::plugin::engine::{Engine, EngineOptions};
 use pilothouse::plugin::package::Package;
 use pilothouse::plugin::registry::{Change, Registry};
@@ -160,6 +160,17 @@ fn a_component_that_is_too_large_to_be_compiled_well_is_compiled_with_less_memor
     }
     let cache = CompiledCache::none(child(Some(frugal + MIB)));
     cache.load(&engine, &package.digest, &package.bytes).unwrap();
+}
+
+#[test]
+fn a_full_disk_is_no_fault_of_the_component_and_may_pass() {
+    let Some((_, package)) = plugin("misbehave.wasm") else { return };
+    let mut full = fs::File::options().write(true).open("/dev/full").unwrap();
+    for urgency in [Urgency::Urgent, Urgency::Patient] {
+        let error = child(None).compile(&engine(), &package.bytes, &mut full, urgency).unwrap_err();
+        assert!(matches!(error, CompileError::Output(_)) && error.may_pass(), "{error}");
+        assert!(error.to_string().contains("No space left"), "{error}");
+    }
 }
 
 #[test]

@@ -64,6 +64,9 @@ pub(crate) fn demo(args: &DemoArgs) -> Result<()> {
     let source =
         args.project.clone().unwrap_or_else(|| build::root().join("charts/samples/player-stats-operator"));
     Project::read(&source)?;
+    if let Some(file) = args.kubeconfig.as_ref().filter(|file| !file.is_file()) {
+        bail!("no kubeconfig at {}", file.display());
+    }
     let mut plugins = build::plugins()?;
     plugins.retain(|plugin| plugin.ends_with("helm.wasm"));
     match &args.kubeconfig {

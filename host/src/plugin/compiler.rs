@@ -93,6 +93,22 @@ pub struct Child {
     patient: Mutex<Option<Process>>,
 }
 
+/// One that is waited for, counted for as long as it lives.
+struct Waiting<'a>(&'a AtomicUsize);
+
+impl<'a> Waiting<'a> {
+    fn among(all: &'a AtomicUsize) -> Self {
+        all.fetch_add(1, Ordering::SeqCst);
+        Self(all)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
 /// Whether somebody waits for a compilation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Urgency {
@@ -184,14 +200,12 @@ impl Child {
             let _one = self.one.lock().unwrap_or_else(PoisonError::into_inner);
             return work();
         }
-        self.urgent.fetch_add(1, Ordering::SeqCst);
+        let _waiting = Waiting::among(&self.urgent);
         if let Some(process) = self.patient().as_mut() {
             let _ = process.kill();
         }
         let _one = self.one.lock().unwrap_or_else(PoisonError::into_inner);
-        let result = work();
-        self.urgent.fetch_sub(1, Ordering::SeqCst);
-        result
+        work()
     }
 
     fn patient(&self) -> MutexGuard<'_, Option<Process>> {
@@ -287,6 +301,7 @@ fn outcome(status: ExitStatus, told: &str, limit: u64) -> Result<(), CompileErro
     match (status.code(), signal) {
         (Some(0), _) => Ok(()),
         (Some(child::REFUSED), _) => Err(CompileError::Compile(told.to_owned())),
+        (Some(child::NOT_WRITTEN), _) => Err(CompileError::Output(std::io::Error::other(told.to_owned()))),
         (Some(child::OUT_OF_MEMORY), _) => Err(CompileError::Memory { limit }),
         // The kernel, most likely: the only other one who ends processes so is a person.
         (_, Some(KILL)) => Err(CompileError::Memory { limit }),
@@ -310,6 +325,9 @@ mod tests {
         let refused = ended("echo no such import >&2; exit 65").unwrap_err();
         assert_eq!((refused.reason(), refused.may_pass()), ("CompileFailed", false));
         assert!(refused.to_string().contains("no such import"));
+        let full = ended("echo No space left on device >&2; exit 74").unwrap_err();
+        assert_eq!((full.reason(), full.may_pass()), ("CacheNotWritable", true));
+        assert!(full.to_string().contains("No space left"));
         for script in ["exit 75", "kill -9 $$", "echo 'memory allocation of 9 bytes failed' >&2; kill -6 $$"]
         {
             let error = ended(script).unwrap_err();

@@ -93,9 +93,8 @@ impl TraceArgs {
             (_, Some(base)) if given(&base) => format!("{}/v1/traces", base.trim_end_matches('/')),
             _ => return Ok(None),
         };
-        let scheme = url.parse::<http::Uri>().ok().and_then(|uri| uri.scheme_str().map(ToOwned::to_owned));
-        if !matches!(scheme.as_deref(), Some("http" | "https")) {
-            return Err(TracesError::Endpoint(url));
+        if !url.starts_with("http://") && !url.starts_with("https://") || url.parse::<http::Uri>().is_err() {
+            return Err(TracesError::Endpoint(without_login(url.trim_end_matches("/v1/traces")).to_owned()));
         }
         let protocol = self.otlp_traces_protocol.as_ref().or(self.otlp_protocol.as_ref());
         match protocol.filter(given).map(String::as_str) {
@@ -120,7 +119,7 @@ impl Traces {
         let Some(url) = args.url()? else { return Ok(None) };
         let exporter = SpanExporter::builder()
             .with_http()
-            .with_http_client(Collector::new(url.clone(), runtime)?)
+            .with_http_client(Collector::new(&url, runtime)?)
             .with_protocol(Protocol::HttpBinary)
             .with_endpoint(url)
             .with_timeout(EXPORT)
@@ -163,9 +162,15 @@ impl Traces {
 
 type Https = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
 
+/// A URL as it may be told: what stands before its `@` is nobody's business.
+fn without_login(url: &str) -> &str {
+    url.rsplit_once('@').map_or(url, |(_, place)| place)
+}
+
 /// The collector's HTTP side.
 #[derive(Debug)]
 struct Collector {
+    /// For messages.
     url: String,
     client: Https,
     runtime: Handle,
@@ -174,7 +179,7 @@ struct Collector {
 }
 
 impl Collector {
-    fn new(url: String, runtime: &Handle) -> Result<Self, TracesError> {
+    fn new(url: &str, runtime: &Handle) -> Result<Self, TracesError> {
         let builder = HttpsConnectorBuilder::new();
         let builder = if url.starts_with("https:") {
             builder.with_native_roots().map_err(TracesError::Certificates)?
@@ -185,7 +190,12 @@ impl Collector {
         let connector = builder.https_or_http().enable_http1().build();
         let _entered = runtime.enter();
         let client = Client::builder(TokioExecutor::new()).build(connector);
-        Ok(Self { url, client, runtime: runtime.clone(), failing: AtomicBool::new(false) })
+        Ok(Self {
+            url: without_login(url).to_owned(),
+            client,
+            runtime: runtime.clone(),
+            failing: AtomicBool::new(false),
+        })
     }
 
     fn told(&self, problem: Option<&dyn Display>) {

@@ -20,8 +20,8 @@ use crate::steps::{run, say};
 #[derive(Debug, Args)]
 pub(crate) struct SwapArgs {
     /// How often each plugin is saved.
-    #[arg(long, default_value_t = 5)]
-    times: usize,
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
+    times: u16,
 }
 
 const RESOURCES: &str = "\
@@ -91,7 +91,7 @@ fn changes(access: &Access, stop: &AtomicBool) -> Result<()> {
 }
 
 /// Saves builds of a plugin that differ in their version, and so in their digest: nothing of them was compiled before.
-fn swaps(host: &Process, name: &str, times: usize) -> Result<Vec<Duration>> {
+fn swaps(host: &Process, name: &str, times: u16) -> Result<Vec<Duration>> {
     let file = host.plugins().join(format!("{name}.wasm"));
     let next = file.with_extension("next");
     let component = file.with_extension("original");

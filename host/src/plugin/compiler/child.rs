@@ -7,16 +7,23 @@ use std::time::Duration;
 
 use clap::Args;
 
+use crate::memory;
 use crate::plugin::engine::{self, Effort};
 
 /// The component is not one this compiler takes; standard error says why.
 pub(super) const REFUSED: i32 = 65;
+/// The machine code could not be written; standard error says why. (`EX_IOERR` of sysexits.h)
+pub(super) const NOT_WRITTEN: i32 = 74;
 /// It took more memory than it may.
 pub(super) const OUT_OF_MEMORY: i32 = 75;
 /// Processor time after which the kernel ends it: the largest plugins known take ten seconds.
 const CPU_SECONDS: u64 = 600;
 /// Between two looks at its own size. A processor fills some ten MiB in this time at most.
 const LOOK: Duration = Duration::from_millis(2);
+/// Looks at itself for each look at what the container has left, which takes a dozen files.
+const LOOKS_AROUND: u32 = 16;
+/// What has to be left of the container's memory.
+const SPARE: u64 = 6 << 20;
 
 /// Flags of the hidden subcommand.
 #[derive(Clone, Debug, Args)]
@@ -38,23 +45,29 @@ pub struct ChildArgs {
 /// Compiles.
 pub fn compile(args: &ChildArgs) -> ExitCode {
     restrict(args);
-    match run(args) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{error:#}");
-            ExitCode::from(u8::try_from(REFUSED).unwrap_or(1))
-        }
+    let failed = |error: &dyn std::fmt::Display, code: i32| {
+        eprintln!("{error:#}");
+        ExitCode::from(u8::try_from(code).unwrap_or(1))
+    };
+    match machine_code(args) {
+        Err(error) => failed(&error, REFUSED),
+        Ok(code) => match write(&code) {
+            Err(error) => failed(&error, NOT_WRITTEN),
+            Ok(()) => ExitCode::SUCCESS,
+        },
     }
 }
 
-fn run(args: &ChildArgs) -> wasmtime::Result<()> {
+fn machine_code(args: &ChildArgs) -> wasmtime::Result<Vec<u8>> {
     let mut component = Vec::new();
     std::io::stdin().lock().read_to_end(&mut component)?;
-    let code = engine::compiling(args.effort, args.threads > 1)?.precompile_component(&component)?;
+    engine::compiling(args.effort, args.threads > 1)?.precompile_component(&component)
+}
+
+fn write(code: &[u8]) -> std::io::Result<()> {
     let mut output = std::io::stdout().lock();
-    output.write_all(&code)?;
-    output.flush()?;
-    Ok(())
+    output.write_all(code)?;
+    output.flush()
 }
 
 /// Ends with the host, is the first to go when memory runs out all the same, and ends by itself before that.
@@ -74,8 +87,12 @@ fn restrict(args: &ChildArgs) {
     }
     // What counts is what was touched. A limit on address space would count what the compiler only reserves, twice as much.
     let watch = move || {
-        while let Some(touched) = anonymous() {
-            if touched > memory {
+        for look in 0_u32.. {
+            let too_large = anonymous().is_some_and(|touched| touched > memory);
+            // The host goes on working and growing meanwhile, in the same container.
+            let crowded =
+                look.is_multiple_of(LOOKS_AROUND) && memory::available().is_some_and(|left| left < SPARE);
+            if too_large || crowded {
                 std::process::exit(OUT_OF_MEMORY);
             }
             std::thread::sleep(LOOK);

@@ -119,6 +119,11 @@ fn an_endpoint_of_traces_alone_is_taken_as_it_is() {
 #[test]
 fn a_wrong_endpoint_or_another_protocol_is_answered_with_what_to_do() {
     let error = |flags: &[&str]| args(flags).url().unwrap_err().to_string();
-    assert!(error(&["--otlp-endpoint=collector:4318"]).contains("http://collector:4318"));
+    assert_eq!(
+        error(&["--otlp-endpoint=collector:4317"]),
+        r#""collector:4317" is no OTLP endpoint such as http://collector:4318"#
+    );
+    let told = error(&["--otlp-endpoint=ftp://me:secret@collector"]);
+    assert!(told.contains("collector") && !told.contains("secret"), "{told}");
     assert!(error(&["--otlp-endpoint=http://c:4317", "--otlp-protocol=grpc"]).contains("4318"));
 }
