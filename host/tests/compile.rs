@@ -58,12 +58,12 @@ fn a_child_compiles_what_the_host_then_finds_on_disk_and_the_host_stays_small() 
     let engine = engine();
     let before = anonymous();
     let cache = CompiledCache::open(directory.path(), child(None));
-    assert!(cache.load(&engine, &package.digest, &package.bytes).unwrap().draft);
+    assert!(cache.load(&engine, &package.digest, &package.bytes).unwrap().draft.is_some());
     cache.finish(&engine, &package.digest, &package.bytes).unwrap();
     let grown = anonymous().saturating_sub(before);
     assert!(grown < 32 * MIB, "{grown} bytes");
     let warm = CompiledCache::open(directory.path(), no_compiler());
-    assert!(!warm.load(&engine, &package.digest, &package.bytes).unwrap().draft);
+    assert!(warm.load(&engine, &package.digest, &package.bytes).unwrap().draft.is_none());
 }
 
 /// Whether this process has a child that compiles while nobody waits.

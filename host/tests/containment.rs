@@ -29,19 +29,19 @@ use pilothouse::plugin::revision::Revision;
 use pilothouse::telemetry::ClientMetrics;
 use pilothouse::telemetry::series::PluginMetrics;
 
-/// The guest, prepared; `None` (said aloud) when it was not built.
-fn revision() -> Option<Arc<Revision>> {
+/// The guest with good code and with a draft; none (said aloud) when it was not built.
+fn revisions() -> Vec<Arc<Revision>> {
     let directory = std::env::var_os("PILOTHOUSE_TEST_PLUGINS").map(PathBuf::from);
     let Some(bytes) = directory.and_then(|dir| std::fs::read(dir.join("misbehave.wasm")).ok()) else {
         eprintln!("SKIPPED: no PILOTHOUSE_TEST_PLUGINS with misbehave.wasm; run `cargo xtask test`");
-        return None;
+        return Vec::new();
     };
-    let engine = Engine::new(EngineOptions { slots: 16 }).unwrap();
     let package = Package::read(bytes).unwrap();
     let grant = GrantSpec { all_requested: true, ..GrantSpec::default() };
-    Some(Arc::new(
-        Revision::prepare(&engine, &CompiledCache::none(Compiler::Here), &package, Some(&grant)).unwrap(),
-    ))
+    let cache = CompiledCache::none(Compiler::Here);
+    let engines = [Engine::new(EngineOptions { slots: 16 }), Engine::for_drafts()];
+    let revision = |engine| Revision::prepare(&engine, &cache, &package, Some(&grant)).unwrap();
+    engines.into_iter().map(|engine| Arc::new(revision(engine.unwrap()))).collect()
 }
 
 /// An API server that serves Secrets and ConfigMaps by discovery and nothing else.
@@ -121,67 +121,73 @@ async fn told_to(revision: &Arc<Revision>, what: &str) -> Result<Reply, Fault> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_misdeed_is_a_fault_with_its_own_reason_and_the_next_call_is_well() {
-    let Some(revision) = revision() else { return };
-    for (what, reason) in [
-        ("trap", "PluginTrapped"),
-        ("loop", "PluginCpuExceeded"),
-        ("allocate", "PluginMemoryExceeded"),
-        ("recurse", "PluginTrapped"),
-        ("bad-status", "PluginAnswerInvalid"),
-        ("bad-child", "PluginAnswerInvalid"),
-        ("bad-condition", "PluginAnswerInvalid"),
-        ("large-answer", "PluginAnswerInvalid"),
-    ] {
-        let fault = told_to(&revision, what).await.unwrap_err();
-        assert_eq!(fault.reason(), reason, "{what}: {fault}");
-        assert!(told_to(&revision, "nothing").await.is_ok(), "after {what}");
+    for revision in revisions() {
+        for (what, reason) in [
+            ("trap", "PluginTrapped"),
+            ("loop", "PluginCpuExceeded"),
+            ("allocate", "PluginMemoryExceeded"),
+            ("recurse", "PluginTrapped"),
+            ("bad-status", "PluginAnswerInvalid"),
+            ("bad-child", "PluginAnswerInvalid"),
+            ("bad-condition", "PluginAnswerInvalid"),
+            ("large-answer", "PluginAnswerInvalid"),
+        ] {
+            let fault = told_to(&revision, what).await.unwrap_err();
+            assert_eq!(fault.reason(), reason, "{what}: {fault}");
+            assert!(told_to(&revision, "nothing").await.is_ok(), "after {what}");
+        }
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_that_is_too_large_is_told_with_the_size_it_may_have() {
-    let Some(revision) = revision() else { return };
-    let fault = told_to(&revision, "large-answer").await.unwrap_err();
-    assert!(fault.to_string().contains(&revision.limits.answer_bytes.to_string()), "{fault}");
+    for revision in revisions() {
+        let fault = told_to(&revision, "large-answer").await.unwrap_err();
+        assert!(fault.to_string().contains(&revision.limits.answer_bytes.to_string()), "{fault}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_flood_of_log_lines_is_cut_and_counted_but_is_no_fault() {
-    let Some(revision) = revision() else { return };
-    let request = pilothouse::plugin::bindings::Request {
-        kind: pilothouse::plugin::bindings::WitGvk {
-            group: String::new(),
-            version: String::new(),
-            kind: String::new(),
-        },
-        object: serde_json::json!({"spec": {"do": "log-flood"}}).to_string(),
-        reasons: Vec::new(),
-        failures: 0,
-        deadline_ms: 1_000,
-    };
-    let (answer, cost) = call(&revision, Hook::Reconcile, &request, context(&revision)).await;
-    assert!(answer.is_ok());
-    // Four KiB hold two lines of 2,000 bytes.
-    assert_eq!(cost.dropped_lines, 3);
+    for revision in revisions() {
+        let request = pilothouse::plugin::bindings::Request {
+            kind: pilothouse::plugin::bindings::WitGvk {
+                group: String::new(),
+                version: String::new(),
+                kind: String::new(),
+            },
+            object: serde_json::json!({"spec": {"do": "log-flood"}}).to_string(),
+            reasons: Vec::new(),
+            failures: 0,
+            deadline_ms: 1_000,
+        };
+        let (answer, cost) = call(&revision, Hook::Reconcile, &request, context(&revision)).await;
+        assert!(answer.is_ok());
+        // Four KiB hold two lines of 2,000 bytes.
+        assert_eq!(cost.dropped_lines, 3);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn host_calls_beyond_the_budget_are_answered_as_exhausted() {
-    let Some(revision) = revision() else { return };
-    let reply = told_to(&revision, "many-calls").await.unwrap();
-    assert_eq!(reply.status.unwrap()["exhausted"], 10);
+    for revision in revisions() {
+        let reply = told_to(&revision, "many-calls").await.unwrap();
+        assert_eq!(reply.status.unwrap()["exhausted"], 10);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_right_that_was_not_asked_for_is_refused_before_any_request() {
-    let Some(revision) = revision() else { return };
-    let reply = told_to(&revision, "foreign").await.unwrap();
-    assert_eq!(reply.status.unwrap()["denied"], "get secrets grants");
+    for revision in revisions() {
+        let reply = told_to(&revision, "foreign").await.unwrap();
+        assert_eq!(reply.status.unwrap()["denied"], "get secrets grants");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_guest_finds_no_files_no_environment_and_no_assets_of_others() {
-    let Some(revision) = revision() else { return };
-    let reply = told_to(&revision, "look-around").await.unwrap();
-    assert_eq!(reply.status.unwrap(), serde_json::json!({"files": 0, "variables": 0, "asset": true}));
+    for revision in revisions() {
+        let reply = told_to(&revision, "look-around").await.unwrap();
+        assert_eq!(reply.status.unwrap(), serde_json::json!({"files": 0, "variables": 0, "asset": true}));
+    }
 }

@@ -34,8 +34,8 @@ const DRAFT_FROM: usize = 256 << 10;
 pub struct Loaded {
     /// The component.
     pub component: Component,
-    /// Its code was made in a hurry.
-    pub draft: bool,
+    /// Where it runs: its code was made in a hurry, and for an engine of its own.
+    pub draft: Option<Engine>,
 }
 
 /// Compiled components by digest.
@@ -90,7 +90,7 @@ impl CompiledCache {
     /// # Errors
     /// When the component does not compile, or there is not enough memory for it.
     pub fn load(&self, engine: &Engine, digest: &str, bytes: &[u8]) -> Result<Loaded, CompileError> {
-        let good = |component| Loaded { component, draft: false };
+        let good = |component| Loaded { component, draft: None };
         let prebuilt = prebuilt_name(digest);
         if let Some(component) = self.prebuilt.iter().find_map(|store| open(engine, store, &prebuilt)) {
             return Ok(good(component));
@@ -101,10 +101,12 @@ impl CompiledCache {
         }
         tracing::info!(digest, "compiling a plugin that was not compiled before");
         if bytes.len() >= DRAFT_FROM && self.compiler.drafts() {
-            match self.draft(engine, bytes) {
-                // Good code of some components takes less memory than their draft.
-                Err(CompileError::Memory { .. }) => {}
-                result => return result.map(|component| Loaded { component, draft: true }),
+            match self.draft(bytes) {
+                // Good code of some components takes less memory than their draft, and its compiler knows more instructions.
+                Err(error @ (CompileError::Memory { .. } | CompileError::Compile(_))) => {
+                    tracing::debug!(digest, %error, "no draft");
+                }
+                result => return result,
             }
         }
         self.compile(engine, digest, bytes, Urgency::Urgent).map(good)
@@ -118,13 +120,14 @@ impl CompiledCache {
         self.compile(engine, digest, bytes, Urgency::Patient)
     }
 
-    fn draft(&self, engine: &Engine, bytes: &[u8]) -> Result<Component, CompileError> {
+    fn draft(&self, bytes: &[u8]) -> Result<Loaded, CompileError> {
+        let engine = Engine::for_drafts().map_err(|error| CompileError::Compile(error.to_string()))?;
         let mut file = match self.own.as_ref().map(Store::temporary) {
             Some(Ok(named)) => named.into_file(),
             _ => store::nameless()?,
         };
-        self.compiler.draft(engine, bytes, &mut file)?;
-        map(engine, &file)
+        self.compiler.draft(&engine, bytes, &mut file)?;
+        Ok(Loaded { component: map(&engine, &file)?, draft: Some(engine) })
     }
 
     fn compile(

@@ -1,16 +1,17 @@
-//! The WebAssembly engine: its settings, its linker and the clock that stops guests.
+//! The WebAssembly engine: its linker and the clock that stops guests.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use wasmtime::component::{HasSelf, Linker};
-use wasmtime::{
-    Config, Enabled, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig, RegallocAlgorithm,
-};
 
 use super::bindings::Plugin;
 use super::instance::HookState;
-use super::limits::{MAX_MEMORY, TICK};
+use super::limits::TICK;
+
+mod settings;
+
+pub(super) use settings::{compiling, portable};
 
 /// Why there is no engine.
 #[derive(Debug, thiserror::Error)]
@@ -29,7 +30,8 @@ pub enum EngineError {
 /// How much effort a compilation may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Effort {
-    /// Code that is there in half the time, and twice as slow and large: somebody waits for it.
+    /// Code that is there in a fifth of the time, and slower and larger: somebody waits for it. It runs in an engine of its
+    /// own.
     Draft,
     /// Good code.
     Full,
@@ -72,13 +74,25 @@ impl Engine {
     /// # Errors
     /// When the processor is not supported or the clock's thread cannot start.
     pub fn new(options: EngineOptions) -> Result<Self, EngineError> {
-        let (inner, pooled) = match wasmtime::Engine::new(&pooled_config(options)) {
+        let (inner, pooled) = match wasmtime::Engine::new(&settings::pooled(options)) {
             Ok(engine) => (engine, true),
             Err(error) => {
                 tracing::warn!(%error, slots = options.slots, "no pool of instances on this machine; calls are slower");
-                (wasmtime::Engine::new(&base_config()).map_err(EngineError::Start)?, false)
+                (wasmtime::Engine::new(&settings::base()).map_err(EngineError::Start)?, false)
             }
         };
+        Self::with(inner, pooled)
+    }
+
+    /// An engine that runs drafts. Without a pool: it lives for the seconds until good code is there.
+    ///
+    /// # Errors
+    /// When nobody makes drafts for this processor, or the clock's thread cannot start.
+    pub fn for_drafts() -> Result<Self, EngineError> {
+        Self::with(wasmtime::Engine::new(&settings::drafts()).map_err(EngineError::Start)?, false)
+    }
+
+    fn with(inner: wasmtime::Engine, pooled: bool) -> Result<Self, EngineError> {
         let mut linker = Linker::new(&inner);
         wasmtime_wasi::p2::add_to_linker_async(&mut linker).map_err(EngineError::Link)?;
         Plugin::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| state).map_err(EngineError::Link)?;
@@ -100,90 +114,6 @@ impl Engine {
     pub fn pooled(&self) -> bool {
         self.pooled
     }
-}
-
-/// What holds with and without a pool. Compiled files are bound to it.
-fn base_config() -> Config {
-    let mut config = Config::new();
-    config.epoch_interruption(true);
-    config.cranelift_opt_level(OptLevel::Speed);
-    config.memory_init_cow(true);
-    // A guest's stack lies inside the fiber's; the rest is for host functions it calls.
-    config.max_wasm_stack(1 << 20);
-    config.async_stack_size(2 << 20);
-    // Nobody reads where in a guest a trap was, and tables of places are a tenth of the machine code and of the memory that
-    // compiling takes.
-    config.wasm_backtrace_details(wasmtime::WasmBacktraceDetails::Disable);
-    config.wasm_backtrace_max_frames(None);
-    config.generate_address_map(false);
-    config.native_unwind_info(false);
-    config.debug_symbols(false);
-    config
-}
-
-/// An engine that compiles for this machine and runs nothing.
-///
-/// # Errors
-/// When the processor is not supported.
-pub(super) fn compiling(effort: Effort, parallel: bool) -> wasmtime::Result<wasmtime::Engine> {
-    let mut config = base_config();
-    config.parallel_compilation(parallel);
-    if effort != Effort::Full {
-        config.cranelift_regalloc_algorithm(RegallocAlgorithm::SinglePass);
-    }
-    if effort == Effort::Draft {
-        config.cranelift_opt_level(OptLevel::None);
-    }
-    wasmtime::Engine::new(&config)
-}
-
-/// An engine that compiles for any processor of this architecture: a named target stands for no more than all of its
-/// processors can do.
-///
-/// # Errors
-/// When the architecture is not supported.
-pub(super) fn portable() -> wasmtime::Result<wasmtime::Engine> {
-    let mut config = base_config();
-    config.target(target())?;
-    wasmtime::Engine::new(&config)
-}
-
-/// Architecture and system are what the engine compares.
-fn target() -> &'static str {
-    match (std::env::consts::ARCH, std::env::consts::OS) {
-        ("x86_64", "linux") => "x86_64-unknown-linux-gnu",
-        ("aarch64", "linux") => "aarch64-unknown-linux-gnu",
-        ("riscv64", "linux") => "riscv64gc-unknown-linux-gnu",
-        ("s390x", "linux") => "s390x-unknown-linux-gnu",
-        ("x86_64", "macos") => "x86_64-apple-darwin",
-        ("aarch64", "macos") => "aarch64-apple-darwin",
-        // The engine says which it knows.
-        (other, _) => other,
-    }
-}
-
-/// Figures behind these settings: `docs/benchmarks.md`.
-fn pooled_config(options: EngineOptions) -> Config {
-    let mut pool = PoolingAllocationConfig::default();
-    pool.total_component_instances(options.slots)
-        // A component of a Rust or C guest has one large core instance and a few shims.
-        .total_core_instances(options.slots.saturating_mul(4))
-        .total_memories(options.slots)
-        .total_tables(options.slots.saturating_mul(2))
-        .total_stacks(options.slots)
-        .max_memory_size(MAX_MEMORY)
-        .max_memories_per_component(1)
-        .max_tables_per_component(4)
-        .table_elements(20_000)
-        .max_unused_warm_slots(16)
-        .linear_memory_keep_resident(1 << 20)
-        .table_keep_resident(64 << 10)
-        .async_stack_keep_resident(64 << 10)
-        // Linux 6.7: resets only the pages a guest touched.
-        .pagemap_scan(Enabled::Auto);
-    let mut config = base_config();
-    config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool));
-    config
 }
 
 /// Moves the engine's epoch on. Always on: a store without a running clock would never be stopped.

@@ -126,26 +126,26 @@ impl Revision {
             limits: Limits::effective(package.manifest.limits, grants.ceiling),
             manifest: package.manifest.clone(),
             grants,
-            draft,
-            engine: engine.clone(),
-            pre: link(engine, &component)?,
+            draft: draft.is_some(),
+            pre: link(draft.as_ref().unwrap_or(engine), &component)?,
+            engine: draft.unwrap_or_else(|| engine.clone()),
             idle: Mutex::new(Vec::new()),
         })
     }
 
-    /// The same revision with other machine code.
+    /// The same revision with good machine code.
     ///
     /// # Errors
     /// When the code does not fit the host's functions.
-    pub fn with_code(&self, component: &Component) -> Result<Self, RevisionError> {
+    pub fn with_code(&self, engine: &Engine, component: &Component) -> Result<Self, RevisionError> {
         Ok(Self {
             identity: Arc::clone(&self.identity),
             limits: self.limits,
             manifest: self.manifest.clone(),
             grants: Arc::clone(&self.grants),
             draft: false,
-            engine: self.engine.clone(),
-            pre: link(&self.engine, component)?,
+            engine: engine.clone(),
+            pre: link(engine, component)?,
             idle: Mutex::new(Vec::new()),
         })
     }

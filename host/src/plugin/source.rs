@@ -97,7 +97,7 @@ impl Loader {
                 Err(_) => return,
             };
             let Some(revision) = at_work() else { return };
-            match revision.with_code(&component) {
+            match revision.with_code(&self.engine, &component) {
                 Ok(better) => {
                     self.registry.improve(better);
                     tracing::info!(plugin = %revision.identity, "better code at work");
