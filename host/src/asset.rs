@@ -1,10 +1,14 @@
 //! Trees of files that plugins read: charts named in `watches.yaml`, for one.
 
-use std::fs;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use sha2::{Digest as _, Sha256};
+
+mod tree;
+
+pub use tree::{Entry, Links};
 
 /// The largest tree that is read, in bytes. Helm's own limit for a chart's archive, once unpacked.
 pub const MAX_BYTES: u64 = 100 * 1024 * 1024;
@@ -25,6 +29,14 @@ pub enum AssetError {
     Outside {
         /// The link.
         path: String,
+    },
+    /// More files than allowed.
+    #[error("{path}: more than {most} files")]
+    TooManyFiles {
+        /// The tree.
+        path: String,
+        /// How many a tree may have.
+        most: usize,
     },
     /// More bytes than allowed.
     #[error("{path}: more than {MAX_BYTES} bytes")]
@@ -50,6 +62,7 @@ pub struct Asset {
     pub name: String,
     /// A directory, or one file.
     pub path: PathBuf,
+    links: Links,
     state: Mutex<Option<Arc<AssetState>>>,
 }
 
@@ -65,7 +78,13 @@ pub struct AssetState {
 impl Asset {
     /// An asset at a path; nothing is read yet.
     pub fn new(name: &str, path: &Path) -> Self {
-        Self { name: name.to_owned(), path: path.to_owned(), state: Mutex::new(None) }
+        Self { name: name.to_owned(), path: path.to_owned(), links: Links::Inside, state: Mutex::new(None) }
+    }
+
+    /// The same with another rule for links.
+    #[must_use]
+    pub fn with_links(self, links: Links) -> Self {
+        Self { links, ..self }
     }
 
     /// Digest and size, from memory where known.
@@ -85,10 +104,34 @@ impl Asset {
     /// # Errors
     /// When the tree cannot be read.
     pub fn read(&self) -> Result<(Arc<AssetState>, Vec<AssetFile>), AssetError> {
-        let files = read_tree(&self.path)?;
+        let files = tree::read(&self.path, &tree::list(&self.path, self.links)?)?;
         let state = Arc::new(state_of(&files));
         *self.state.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&state));
         Ok((state, files))
+    }
+
+    /// Paths and sizes of all files, sorted by path. Nothing is read.
+    ///
+    /// # Errors
+    /// When a directory cannot be.
+    pub fn list(&self) -> Result<Vec<Entry>, AssetError> {
+        tree::list(&self.path, self.links)
+    }
+
+    /// Some files, in the order asked for.
+    ///
+    /// # Errors
+    /// When one is not there or cannot be read, or when they are too large together.
+    pub fn read_files(&self, paths: &[String]) -> Result<Vec<AssetFile>, AssetError> {
+        let entries = self.list()?;
+        let by_path: HashMap<_, _> = entries.into_iter().map(|entry| (entry.path.clone(), entry)).collect();
+        let entry = |path: &String| {
+            by_path.get(path).cloned().ok_or_else(|| AssetError::Unreadable {
+                path: self.path.join(path).display().to_string(),
+                message: "no such file in the tree".to_owned(),
+            })
+        };
+        tree::read(&self.path, &paths.iter().map(entry).collect::<Result<Vec<_>, _>>()?)
     }
 
     /// Looks at the disk again. True when the content is another one than before (or can no longer be read).
@@ -118,56 +161,10 @@ fn state_of(files: &[AssetFile]) -> AssetState {
     AssetState { digest, size }
 }
 
-fn read_tree(root: &Path) -> Result<Vec<AssetFile>, AssetError> {
-    let real_root = root.canonicalize().map_err(|error| unreadable(root, &error))?;
-    let mut files = Vec::new();
-    let mut left = MAX_BYTES;
-    if real_root.is_file() {
-        let name = root.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        files.push(AssetFile { path: name, content: read_file(&real_root, root, &mut left)? });
-        return Ok(files);
-    }
-    let mut pending = vec![(real_root.clone(), String::new(), 0_usize)];
-    while let Some((directory, prefix, depth)) = pending.pop() {
-        for entry in fs::read_dir(&directory).map_err(|error| unreadable(&directory, &error))? {
-            let entry = entry.map_err(|error| unreadable(&directory, &error))?;
-            let name = entry.file_name().to_string_lossy().into_owned();
-            if name.starts_with("..") {
-                // How kubelet keeps the versions of a mounted ConfigMap; its files are met through their own names.
-                continue;
-            }
-            let path = if prefix.is_empty() { name } else { format!("{prefix}/{name}") };
-            let real = entry.path().canonicalize().map_err(|error| unreadable(&entry.path(), &error))?;
-            if !real.starts_with(&real_root) {
-                return Err(AssetError::Outside { path: entry.path().display().to_string() });
-            }
-            if real.is_dir() {
-                // A link to a directory above would go round for ever.
-                if depth < 32 {
-                    pending.push((real, path, depth + 1));
-                }
-            } else {
-                files.push(AssetFile { content: read_file(&real, root, &mut left)?, path });
-            }
-        }
-    }
-    files.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(files)
-}
-
-fn read_file(path: &Path, root: &Path, left: &mut u64) -> Result<Vec<u8>, AssetError> {
-    let too_large = || AssetError::TooLarge { path: root.display().to_string() };
-    let size = path.metadata().map_err(|error| unreadable(path, &error))?.len();
-    *left = left.checked_sub(size).ok_or_else(too_large)?;
-    fs::read(path).map_err(|error| unreadable(path, &error))
-}
-
-fn unreadable(path: &Path, error: &std::io::Error) -> AssetError {
-    AssetError::Unreadable { path: path.display().to_string(), message: error.to_string() }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
+use kube::config::{KubeConfigOptions, Kubeconfig};
 
+pub mod helm;
 pub mod operator_sdk;
 pub mod plugin;
 pub mod run;
@@ -21,6 +23,8 @@ EXAMPLES:
       pilothouse run --watches-file watches.yaml --plugin-dir /plugins
   Run plugins of your own with the rights a file grants them:
       pilothouse run --plugin-dir ./plugins --grants grants.yaml
+  Render a chart as helm does:
+      pilothouse template web ./chart --values prod.yaml
   See what a plugin says about itself:
       pilothouse plugin inspect helm.wasm
 
@@ -41,6 +45,13 @@ pub enum Command {
     /// Build, compile and look at plugin files.
     #[command(subcommand)]
     Plugin(plugin::PluginCommand),
+    /// Render chart templates locally and display the output, as `helm template` does.
+    Template(Box<helm::template::TemplateArgs>),
+    /// Examine a chart for possible issues, as `helm lint` does.
+    Lint(Box<helm::lint::LintArgs>),
+    /// Show information of a chart, as `helm show` does.
+    #[command(subcommand, alias = "inspect")]
+    Show(Box<helm::show::ShowCommand>),
     /// Standard input to standard output; how the host compiles.
     #[command(name = crate::plugin::compiler::SUBCOMMAND, hide = true)]
     CompilePlugin(crate::plugin::compiler::ChildArgs),
@@ -57,4 +68,26 @@ pub struct ClusterArgs {
     /// Context of the kubeconfig.
     #[arg(long, env = "PILOTHOUSE_CONTEXT", value_name = "NAME")]
     pub context: Option<String>,
+}
+
+impl ClusterArgs {
+    /// A client of the cluster that the flags name, the kubeconfig's or the pod's own.
+    ///
+    /// # Errors
+    /// When none of them leads to a cluster.
+    pub async fn connect(&self) -> Result<kube::Client, String> {
+        let text = |error: &dyn std::error::Error| error.to_string();
+        let options = KubeConfigOptions { context: self.context.clone(), ..KubeConfigOptions::default() };
+        let mut config = match (&self.kubeconfig, &options.context) {
+            (Some(path), _) => {
+                let file = Kubeconfig::read_from(path).map_err(|error| text(&error))?;
+                kube::Config::from_custom_kubeconfig(file, &options).await.map_err(|error| text(&error))?
+            }
+            (None, Some(_)) => kube::Config::from_kubeconfig(&options).await.map_err(|error| text(&error))?,
+            (None, None) => kube::Config::infer().await.map_err(|error| text(&error))?,
+        };
+        // A write that timed out may have happened: who sent it decides what that means, not the transport.
+        config.default_retry = false;
+        kube::Client::try_from(config).map_err(|error| text(&error))
+    }
 }

@@ -2,9 +2,8 @@
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
 use pilothouse::app;
-use pilothouse::cli::{Cli, Command, plugin};
+use pilothouse::cli::{Command, helm, plugin};
 use pilothouse::plugin::compiler;
 
 fn main() -> ExitCode {
@@ -12,7 +11,14 @@ fn main() -> ExitCode {
         eprintln!("pilothouse: {error}");
         ExitCode::from(code)
     };
-    match Cli::parse().command {
+    let helm = |result: Result<(), helm::HelmError>| match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("Error: {error}");
+            ExitCode::FAILURE
+        }
+    };
+    match helm::refusal::parse().command {
         Command::Run(args) => match app::run(*args) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => failed(&error, error.exit_code()),
@@ -24,6 +30,9 @@ fn main() -> ExitCode {
             }
             Err(error) => failed(&error, 1),
         },
+        Command::Template(args) => helm(helm::template::execute(&args)),
+        Command::Lint(args) => helm(helm::lint::execute(&args)),
+        Command::Show(command) => helm(helm::show::execute(&command)),
         Command::CompilePlugin(args) => compiler::compile_as_child(&args),
         Command::Version => {
             print!("{}", app::version());

@@ -6,6 +6,7 @@
 
 pub mod bindings;
 pub mod call;
+pub mod command;
 pub mod compiled;
 pub mod compiler;
 pub mod context;

@@ -1,7 +1,5 @@
 //! Which cluster, and who this host is there.
 
-use kube::config::{KubeConfigOptions, Kubeconfig};
-
 use super::AppError;
 use crate::cli::run::RunArgs;
 
@@ -10,19 +8,7 @@ use crate::cli::run::RunArgs;
 /// # Errors
 /// When none of them leads to a cluster.
 pub(super) async fn connect(args: &RunArgs) -> Result<kube::Client, AppError> {
-    let cluster = |error: &dyn std::error::Error| AppError::Cluster(error.to_string());
-    let options = KubeConfigOptions { context: args.cluster.context.clone(), ..KubeConfigOptions::default() };
-    let mut config = match (&args.cluster.kubeconfig, &options.context) {
-        (Some(path), _) => {
-            let file = Kubeconfig::read_from(path).map_err(|error| cluster(&error))?;
-            kube::Config::from_custom_kubeconfig(file, &options).await.map_err(|error| cluster(&error))?
-        }
-        (None, Some(_)) => kube::Config::from_kubeconfig(&options).await.map_err(|error| cluster(&error))?,
-        (None, None) => kube::Config::infer().await.map_err(|error| cluster(&error))?,
-    };
-    // A write that timed out may have happened: who sent it decides what that means, not the transport.
-    config.default_retry = false;
-    kube::Client::try_from(config).map_err(|error| cluster(&error))
+    args.cluster.connect().await.map_err(AppError::Cluster)
 }
 
 /// The host's own namespace, for its Lease and what it keeps of cluster-scoped owners: the pod's, where the pod says so;

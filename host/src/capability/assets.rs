@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::asset::{Asset, AssetError};
+use crate::asset::{Asset, AssetError, AssetFile, Entry};
 use crate::plugin::bindings::assets;
 use crate::plugin::instance::HookState;
 
@@ -18,47 +18,76 @@ impl HookState {
     }
 }
 
-impl assets::Host for HookState {
-    async fn stat(&mut self, name: String) -> wasmtime::Result<Result<assets::Tree, assets::Error>> {
-        if let Err(reason) = self.budget.take(name.len()) {
+impl HookState {
+    /// Asks a tree for something, off the async workers; the name and what comes back are counted.
+    async fn ask<T: Send + 'static>(
+        &mut self,
+        name: &str,
+        bytes: usize,
+        question: impl FnOnce(&Asset) -> Result<T, AssetError> + Send + 'static,
+        size: impl FnOnce(&T) -> usize,
+    ) -> wasmtime::Result<Result<T, assets::Error>> {
+        if let Err(reason) = self.budget.take(name.len() + bytes) {
             return Ok(Err(assets::Error::TooLarge(reason.to_owned())));
         }
-        let asset = match self.asset(&name) {
+        let asset = match self.asset(name) {
             Ok(asset) => asset,
             Err(error) => return Ok(Err(error)),
         };
-        let state = tokio::task::spawn_blocking(move || asset.stat()).await?;
-        Ok(state
-            .map(|state| assets::Tree { name, digest: state.digest.clone(), size: state.size })
-            .map_err(|error| wit_error(&error)))
+        let answer = match tokio::task::spawn_blocking(move || question(&asset)).await? {
+            Ok(answer) => answer,
+            Err(error) => return Ok(Err(wit_error(&error))),
+        };
+        let settled = self.budget.take_bytes(size(&answer));
+        Ok(settled.map(|()| answer).map_err(|reason| assets::Error::TooLarge(reason.to_owned())))
+    }
+}
+
+impl assets::Host for HookState {
+    async fn stat(&mut self, name: String) -> wasmtime::Result<Result<assets::Tree, assets::Error>> {
+        let state = self.ask(&name, 0, Asset::stat, |_| 0).await?;
+        Ok(state.map(|state| assets::Tree { name, digest: state.digest.clone(), size: state.size }))
     }
 
     async fn read(&mut self, name: String) -> wasmtime::Result<Result<Vec<assets::File>, assets::Error>> {
-        if let Err(reason) = self.budget.take(name.len()) {
-            return Ok(Err(assets::Error::TooLarge(reason.to_owned())));
-        }
-        let asset = match self.asset(&name) {
-            Ok(asset) => asset,
-            Err(error) => return Ok(Err(error)),
-        };
-        let files = match tokio::task::spawn_blocking(move || asset.read()).await? {
-            Ok((_, files)) => files,
-            Err(error) => return Ok(Err(wit_error(&error))),
-        };
-        let bytes = files.iter().map(|file| file.content.len() + file.path.len()).sum();
-        if let Err(reason) = self.budget.take_bytes(bytes) {
-            return Ok(Err(assets::Error::TooLarge(reason.to_owned())));
-        }
-        Ok(Ok(files
-            .into_iter()
-            .map(|file| assets::File { path: file.path, content: file.content })
-            .collect()))
+        let files =
+            self.ask(&name, 0, |asset| asset.read().map(|(_, files)| files), |files| bytes(files)).await?;
+        Ok(files.map(wit_files))
     }
+
+    async fn list(&mut self, name: String) -> wasmtime::Result<Result<Vec<assets::Entry>, assets::Error>> {
+        let entries = self
+            .ask(&name, 0, Asset::list, |entries| entries.iter().map(|entry| entry.path.len() + 8).sum())
+            .await?;
+        let entry = |Entry { path, size, .. }| assets::Entry { path, size };
+        Ok(entries.map(|entries| entries.into_iter().map(entry).collect()))
+    }
+
+    async fn read_files(
+        &mut self,
+        name: String,
+        paths: Vec<String>,
+    ) -> wasmtime::Result<Result<Vec<assets::File>, assets::Error>> {
+        let asked = paths.iter().map(String::len).sum();
+        let files =
+            self.ask(&name, asked, move |asset| asset.read_files(&paths), |files| bytes(files)).await?;
+        Ok(files.map(wit_files))
+    }
+}
+
+fn bytes(files: &[AssetFile]) -> usize {
+    files.iter().map(|file| file.content.len() + file.path.len()).sum()
+}
+
+fn wit_files(files: Vec<AssetFile>) -> Vec<assets::File> {
+    files.into_iter().map(|AssetFile { path, content }| assets::File { path, content }).collect()
 }
 
 fn wit_error(error: &AssetError) -> assets::Error {
     match error {
-        AssetError::TooLarge { .. } => assets::Error::TooLarge(error.to_string()),
+        AssetError::TooLarge { .. } | AssetError::TooManyFiles { .. } => {
+            assets::Error::TooLarge(error.to_string())
+        }
         AssetError::Unreadable { .. } | AssetError::Outside { .. } => {
             assets::Error::Unreadable(error.to_string())
         }

@@ -20,6 +20,21 @@ pub use generated::pilothouse::operator::types::{
 pub use generated::pilothouse::operator::{assets, config, events, kube, log, metrics, types};
 pub use generated::{Plugin, PluginPre};
 
+#[expect(missing_docs, reason = "generated from the WIT package")]
+#[allow(clippy::all, clippy::pedantic, unused_qualifications, reason = "generated from the WIT package")]
+mod commands {
+    wasmtime::component::bindgen!({
+        path: "../wit/0.1.0",
+        world: "commands",
+        exports: { default: async },
+    });
+}
+
+pub use commands::exports::pilothouse::operator::command::{
+    Answer as CommandAnswer, File as CommandFile, Invocation,
+};
+pub use commands::{Commands, CommandsPre};
+
 /// The interface version these bindings speak.
 pub const INTERFACE: &str = "pilothouse:operator@0.1.0";
 /// The package name without version, for messages about other versions.

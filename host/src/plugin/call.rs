@@ -6,7 +6,8 @@ use std::time::{Duration, Instant as StdInstant};
 use serde_json::Value;
 
 use super::bindings::{Condition, Event, Failure, Finalized, HookError, Outcome, Request, State, Watch};
-use super::instance::{Exceeded, Instance};
+use super::instance::Exceeded;
+use super::limits::Limits;
 use super::revision::Revision;
 use crate::cluster::request;
 use crate::plugin::context::HookContext;
@@ -170,7 +171,7 @@ async fn run(
         Hook::Reconcile => reconciler.call_reconcile(store, request).await.map(Raw::Reconcile),
         Hook::Finalize => reconciler.call_finalize(store, request).await.map(Raw::Finalize),
     };
-    let raw = raw.map_err(|error| fault_of(&instance, revision, &error))?;
+    let raw = raw.map_err(|error| fault_of(instance.exceeded(), &revision.limits, &error))?;
     let (events, dropped_lines) = instance.take_events();
     cost.dropped_lines = dropped_lines;
     let limit = revision.limits.answer_bytes;
@@ -182,12 +183,13 @@ async fn run(
     Ok(answer)
 }
 
-fn fault_of(instance: &Instance, revision: &Revision, error: &wasmtime::Error) -> Fault {
-    match instance.exceeded() {
-        Some(Exceeded::Memory(asked)) => Fault::Memory { asked, limit: revision.limits.memory },
-        Some(Exceeded::Cpu) => Fault::Cpu(revision.limits.cpu),
+/// What it means that the engine gave up on a guest.
+pub(super) fn fault_of(exceeded: Option<Exceeded>, limits: &Limits, error: &wasmtime::Error) -> Fault {
+    match exceeded {
+        Some(Exceeded::Memory(asked)) => Fault::Memory { asked, limit: limits.memory },
+        Some(Exceeded::Cpu) => Fault::Cpu(limits.cpu),
         None if is_of_the_guest(error) => Fault::Trap(first_line(error)),
-        None => Fault::Answer(unreadable(error, revision)),
+        None => Fault::Answer(unreadable(error, limits)),
     }
 }
 
@@ -198,10 +200,9 @@ fn is_of_the_guest(error: &wasmtime::Error) -> bool {
 }
 
 /// The engine counts the bytes of each crossing ([`Instance::new`] sets how many) and says so without a figure.
-fn unreadable(error: &wasmtime::Error, revision: &Revision) -> String {
+fn unreadable(error: &wasmtime::Error, limits: &Limits) -> String {
     let text = first_line(error);
     if text.contains("too much data") {
-        let limits = &revision.limits;
         return format!(
             "more than {} bytes at once; an answer may have {}, host calls of one reconcile together {}",
             limits.crossing(),
@@ -213,7 +214,7 @@ fn unreadable(error: &wasmtime::Error, revision: &Revision) -> String {
 }
 
 /// The cause in one line: the innermost error says what happened, the outer ones where the stack stood.
-fn first_line(error: &wasmtime::Error) -> String {
+pub(super) fn first_line(error: &wasmtime::Error) -> String {
     let cause = error.root_cause().to_string();
     cause.lines().next().unwrap_or_default().chars().take(512).collect()
 }

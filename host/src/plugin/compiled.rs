@@ -44,6 +44,7 @@ pub struct CompiledCache {
     prebuilt: Vec<Store>,
     own: Option<Store>,
     compiler: Compiler,
+    drafts: bool,
 }
 
 impl CompiledCache {
@@ -51,7 +52,7 @@ impl CompiledCache {
     /// that keeps nothing: it only costs time, so it is a warning. A directory that cannot be written but holds what
     /// [`compile_ahead`] made is read, if it can be trusted.
     pub fn open(directory: &Path, compiler: Compiler) -> Self {
-        let mut cache = Self { prebuilt: Vec::new(), own: None, compiler };
+        let mut cache = Self { prebuilt: Vec::new(), own: None, compiler, drafts: true };
         match Store::own(directory) {
             Ok(store) => cache.own = Some(store),
             Err(_) if Store::is_prebuilt(directory) => return cache.with_prebuilt(directory),
@@ -64,7 +65,20 @@ impl CompiledCache {
 
     /// A cache that keeps nothing.
     pub fn none(compiler: Compiler) -> Self {
-        Self { prebuilt: Vec::new(), own: None, compiler }
+        Self { prebuilt: Vec::new(), own: None, compiler, drafts: true }
+    }
+
+    /// Compiles well at once: for a program that ends before good code would follow.
+    #[must_use]
+    pub fn without_drafts(self) -> Self {
+        Self { drafts: false, ..self }
+    }
+
+    /// Whether nothing has to be compiled.
+    pub fn has(&self, engine: &Engine, digest: &str) -> bool {
+        let (prebuilt, own) = (prebuilt_name(digest), own_name(engine, digest));
+        self.prebuilt.iter().any(|store| store.holds(&prebuilt))
+            || self.own.iter().any(|store| store.holds(&own))
     }
 
     /// Looks first into a directory that ships with the program. One that is not there is none; one that cannot be trusted
@@ -100,7 +114,7 @@ impl CompiledCache {
             return Ok(good(component));
         }
         tracing::info!(digest, "compiling a plugin that was not compiled before");
-        if bytes.len() >= DRAFT_FROM && self.compiler.drafts() {
+        if self.drafts && bytes.len() >= DRAFT_FROM && self.compiler.drafts() {
             match self.draft(bytes) {
                 // Good code of some components takes less memory than their draft, and its compiler knows more instructions.
                 Err(error @ (CompileError::Memory { .. } | CompileError::Compile(_))) => {

@@ -84,6 +84,14 @@ impl Engine {
         Self::with(inner, pooled)
     }
 
+    /// An engine for one call: there is nothing to prepare for.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn single() -> Result<Self, EngineError> {
+        Self::with(wasmtime::Engine::new(&settings::base()).map_err(EngineError::Start)?, false)
+    }
+
     /// An engine that runs drafts. Without a pool: it lives for the seconds until good code is there.
     ///
     /// # Errors

@@ -129,11 +129,7 @@ impl Instance {
         limits: &Limits,
         context: Arc<HookContext>,
     ) -> wasmtime::Result<Self> {
-        let mut store = Store::new(engine, HookState::new(limits, context));
-        store.limiter(|state| &mut state.memory);
-        store.set_hostcall_fuel(usize::try_from(limits.crossing()).unwrap_or(usize::MAX));
-        store.epoch_deadline_callback(on_tick);
-        store.set_epoch_deadline(1);
+        let mut store = store(engine, limits, context);
         let plugin = pre.instantiate_async(&mut store).await?;
         Ok(Self { store, plugin, calls: 0 })
     }
@@ -157,11 +153,7 @@ impl Instance {
 
     /// Which limit the guest ran into, if any.
     pub fn exceeded(&self) -> Option<Exceeded> {
-        let state = self.store.data();
-        match state.memory.exceeded {
-            Some(bytes) => Some(Exceeded::Memory(bytes)),
-            None => state.cpu.is_empty().then_some(Exceeded::Cpu),
-        }
+        self.store.data().exceeded()
     }
 
     /// Calls it has served.
@@ -181,7 +173,25 @@ impl Instance {
     }
 }
 
+/// A store in which every limit holds.
+pub(super) fn store(engine: &Engine, limits: &Limits, context: Arc<HookContext>) -> Store<HookState> {
+    let mut store = Store::new(engine, HookState::new(limits, context));
+    store.limiter(|state| &mut state.memory);
+    store.set_hostcall_fuel(usize::try_from(limits.crossing()).unwrap_or(usize::MAX));
+    store.epoch_deadline_callback(on_tick);
+    store.set_epoch_deadline(1);
+    store
+}
+
 impl HookState {
+    /// Which limit the guest ran into, if any.
+    pub(super) fn exceeded(&self) -> Option<Exceeded> {
+        match self.memory.exceeded {
+            Some(bytes) => Some(Exceeded::Memory(bytes)),
+            None => self.cpu.is_empty().then_some(Exceeded::Cpu),
+        }
+    }
+
     fn new(limits: &Limits, context: Arc<HookContext>) -> Self {
         let cpu = CpuLimit(Arc::new(AtomicU64::new(0)));
         cpu.refill(limits);

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use wasmtime::component::Component;
 
-use super::bindings::PluginPre;
+use super::bindings::{CommandsPre, PluginPre};
 use super::compiled::{CompiledCache, Loaded};
 use super::compiler::CompileError;
 use super::context::HookContext;
@@ -164,6 +164,12 @@ impl Revision {
         };
         instance.prepare(&self.limits, context);
         Ok(instance)
+    }
+
+    /// The plugin's commands, if it exports any.
+    pub(super) fn commands(&self) -> Option<(&wasmtime::Engine, CommandsPre<HookState>)> {
+        let commands = CommandsPre::new(self.pre.instance_pre().clone()).ok()?;
+        Some((self.engine.wasmtime(), commands))
     }
 
     /// Takes an instance back after a call that ended well. Never give one back after a trap: its memory may be in

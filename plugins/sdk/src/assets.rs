@@ -20,6 +20,15 @@ pub struct AssetFile {
     pub content: Vec<u8>,
 }
 
+/// One file of a tree without its content.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AssetEntry {
+    /// Relative, with `/`, never with `..`.
+    pub path: String,
+    /// In bytes.
+    pub size: u64,
+}
+
 /// Why a tree cannot be had.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

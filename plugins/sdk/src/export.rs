@@ -38,3 +38,25 @@ macro_rules! export {
         };
     };
 }
+
+/// Gives a plugin commands beside its hooks: `export_commands!(answer)`, with a function from a [`Host`](crate::Host) and
+/// an [`Invocation`](crate::Invocation) to a [`CommandAnswer`](crate::CommandAnswer). Use it once, in the crate's root.
+#[macro_export]
+macro_rules! export_commands {
+    ($command:path) => {
+        #[cfg(target_family = "wasm")]
+        const _: () = {
+            struct Commands;
+
+            impl $crate::guest::command::Guest for Commands {
+                fn run(invocation: $crate::guest::command::Invocation) -> $crate::guest::command::Answer {
+                    $crate::guest::command::run(invocation, $command)
+                }
+            }
+
+            $crate::guest::bindings::command::export_commands!(
+                Commands with_types_in $crate::guest::bindings::command
+            );
+        };
+    };
+}

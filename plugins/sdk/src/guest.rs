@@ -3,6 +3,7 @@
 
 mod answers;
 pub mod bindings;
+pub mod command;
 mod imports;
 mod requests;
 

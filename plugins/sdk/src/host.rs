@@ -3,8 +3,8 @@
 use std::{fmt, time::SystemTime};
 
 use crate::{
-    Applied, ApplyItem, ApplyOptions, AssetError, AssetFile, AssetTree, DeleteOptions, Event, Gvk, KubeError,
-    Level, ObjectRef, Ownership, Page, Patch, Query, ReadOptions, ServedKind, ServerVersion,
+    Applied, ApplyItem, ApplyOptions, AssetEntry, AssetError, AssetFile, AssetTree, DeleteOptions, Event,
+    Gvk, KubeError, Level, ObjectRef, Ownership, Page, Patch, Query, ReadOptions, ServedKind, ServerVersion,
 };
 
 /// Everything a plugin can ask of its host. Inside a component it is the imports of the world `plugin`; in native tests
@@ -91,6 +91,18 @@ pub trait Host: fmt::Debug {
     /// # Errors
     /// See [`AssetError`].
     fn asset_read(&self, name: &str) -> Result<Vec<AssetFile>, AssetError>;
+
+    /// Paths and sizes of all files of a tree, sorted by path.
+    ///
+    /// # Errors
+    /// See [`AssetError`].
+    fn asset_list(&self, name: &str) -> Result<Vec<AssetEntry>, AssetError>;
+
+    /// Some files of a tree, in the order asked for.
+    ///
+    /// # Errors
+    /// See [`AssetError`].
+    fn asset_read_files(&self, name: &str, paths: &[String]) -> Result<Vec<AssetFile>, AssetError>;
 
     /// The time: WASI's wall clock, or the harness's virtual one.
     fn now(&self) -> SystemTime;

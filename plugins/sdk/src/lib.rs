@@ -1,6 +1,7 @@
 //! For plugin authors: a typed reconciler, the host's capabilities, and a native test harness.
 
 mod assets;
+mod command;
 mod context;
 mod error;
 mod export;
@@ -18,7 +19,8 @@ mod request;
 mod resource;
 mod types;
 
-pub use assets::{AssetError, AssetFile, AssetTree};
+pub use assets::{AssetEntry, AssetError, AssetFile, AssetTree};
+pub use command::{CommandAnswer, CommandFile, Invocation};
 pub use context::Context;
 pub use error::{Error, ErrorClass};
 pub use host::Host;

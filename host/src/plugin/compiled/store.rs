@@ -61,6 +61,11 @@ impl Store {
         Ok(Self { directory, key, guard: Some(guard), mode: 0o644 })
     }
 
+    /// Whether there is a file of this name.
+    pub(super) fn holds(&self, name: &str) -> bool {
+        self.directory.join(name).is_file()
+    }
+
     /// A file that is whole and written by somebody who knows the key; where the key is no secret, by somebody trusted.
     pub(super) fn open(&self, name: &str) -> Option<File> {
         let path = self.directory.join(name);

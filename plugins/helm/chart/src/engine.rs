@@ -214,6 +214,23 @@ impl ParsedChart {
         Ok(Rendered { chart: chart.clone(), values, notes, hooks, manifests, warnings })
     }
 
+    /// What the templates wrote, by path: also where it is no stream of objects.
+    ///
+    /// # Errors
+    /// [`RenderError`], but for [`RenderError::Manifest`].
+    pub fn written(
+        &self,
+        values: &Map,
+        settings: &RenderSettings,
+    ) -> Result<Vec<(String, String)>, RenderError> {
+        let mut warnings = Warnings::new();
+        let prepared = self.prepare(values, &mut warnings)?;
+        let values = coalesce_values(&prepared.chart, values, &mut warnings)?;
+        let mut files = prepared.execute(&values, settings)?;
+        files.retain(|(_, text)| !text.trim().is_empty());
+        Ok(split_notes(files, prepared.chart.name(), false).1)
+    }
+
     /// The parsed templates for the dependencies that `values` enable.
     fn prepare(&self, values: &Map, warnings: &mut Warnings) -> Result<Rc<Prepared>, RenderError> {
         let enabled = Processing::enable(&self.chart, values, warnings).map_err(RenderError::Dependencies)?;

@@ -4,7 +4,7 @@
 //! written in are spelled out here.
 
 /// The shortest path that is lexically equal to `path` (`path.Clean`): no `.`, no inner `..`, no doubled slash.
-pub(crate) fn clean(path: &str) -> String {
+pub fn clean(path: &str) -> String {
     let rooted = path.starts_with('/');
     let mut kept: Vec<&str> = Vec::new();
     for part in path.split('/') {
@@ -29,7 +29,7 @@ pub(crate) fn clean(path: &str) -> String {
 }
 
 /// The last element of `path` (`path.Base`): `.` for an empty path, `/` for one of slashes only.
-pub(crate) fn base(path: &str) -> &str {
+pub fn base(path: &str) -> &str {
     if path.is_empty() {
         return ".";
     }
@@ -41,13 +41,13 @@ pub(crate) fn base(path: &str) -> &str {
 }
 
 /// What follows the last dot of the last element, dot included (`path.Ext`), or nothing.
-pub(crate) fn extension(path: &str) -> &str {
+pub fn extension(path: &str) -> &str {
     let last = path.rsplit_once('/').map_or(path, |(_, last)| last);
     last.rfind('.').and_then(|dot| last.get(dot..)).unwrap_or("")
 }
 
 /// Joins with slashes what is not empty, then cleans (`path.Join`).
-pub(crate) fn join(parent: &str, child: &str) -> String {
+pub fn join(parent: &str, child: &str) -> String {
     match (parent.is_empty(), child.is_empty()) {
         (true, true) => String::new(),
         (true, false) => clean(child),

@@ -12,6 +12,14 @@ pub(crate) fn decode_first(text: &str) -> Result<(Value, usize), String> {
     }
 }
 
+/// Reads JSON text.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn parse(text: &[u8]) -> Result<Value, serde_json::Error> {
+    serde_json::from_slice(text).map(|json| to_value(&json))
+}
+
 /// JSON as Go's encoding/json decodes it into `interface{}`: every number a `float64`.
 #[must_use]
 pub fn to_value(json: &serde_json::Value) -> Value {

@@ -11,7 +11,7 @@ pub mod engine;
 mod file;
 mod files_value;
 mod glob;
-mod go_path;
+pub mod go_path;
 pub mod hook;
 pub mod ignore;
 pub mod json;

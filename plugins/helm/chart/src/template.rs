@@ -4,13 +4,13 @@ use crate::{
     capabilities::{Capabilities, KubeVersion},
     dependencies::missing_dependencies,
     engine::{Lookup, ParsedChart, RenderError, RenderSettings, Rendered, append_document},
-    hook::HookEvent,
+    hook::{Hook, HookEvent},
     loader::{InvalidReleaseName, validate_release_name},
     manifest::split_manifests,
     path_match::PathPattern,
     release::Release,
 };
-use helm_template::{Limits, Map};
+use helm_template::{Execution, Limits, Map, TemplateSet, Value};
 use std::rc::Rc;
 use thiserror::Error;
 
@@ -21,9 +21,11 @@ pub struct TemplateOptions {
     pub release_name: String,
     /// `--namespace`.
     pub namespace: String,
+    /// What the cluster offers, with `--dry-run=server`; else those of [`Capabilities::default`].
+    pub capabilities: Option<Capabilities>,
     /// `--kube-version`.
     pub kube_version: Option<KubeVersion>,
-    /// `--api-versions`, beside those of [`Capabilities::default`].
+    /// `--api-versions`, beside those of the capabilities.
     pub api_versions: Vec<String>,
     /// `--include-crds`.
     pub include_crds: bool,
@@ -47,6 +49,7 @@ impl Default for TemplateOptions {
         Self {
             release_name: "release-name".to_owned(),
             namespace: "default".to_owned(),
+            capabilities: None,
             kube_version: None,
             api_versions: Vec::new(),
             include_crds: false,
@@ -106,11 +109,72 @@ pub fn template(
     values: &Map,
     options: &TemplateOptions,
 ) -> Result<String, TemplateError> {
+    printed(&render(chart, values, options)?, options)
+}
+
+/// Renders a chart as `helm template` does.
+///
+/// # Errors
+/// [`TemplateError`], but for [`TemplateError::NotInChart`].
+pub fn render(
+    chart: &ParsedChart,
+    values: &Map,
+    options: &TemplateOptions,
+) -> Result<Rendered, TemplateError> {
     check_installable(chart)?;
     validate_release_name(&options.release_name)?;
-    let rendered = chart.render(values, &options.settings())?;
-    let stream = stream(&rendered, options);
+    Ok(chart.render(values, &options.settings())?)
+}
+
+/// What `helm template` prints of it.
+///
+/// # Errors
+/// [`TemplateError::NotInChart`].
+pub fn printed(rendered: &Rendered, options: &TemplateOptions) -> Result<String, TemplateError> {
+    let stream = stream(rendered, options);
     if options.show_only.is_empty() { Ok(stream) } else { show_only(&stream, &options.show_only) }
+}
+
+/// What `helm template --debug` prints of a chart that cannot be rendered: everything that the templates wrote.
+pub fn invalid(chart: &ParsedChart, values: &Map, options: &TemplateOptions) -> String {
+    let mut written = chart.written(values, &options.settings()).unwrap_or_default();
+    written.sort_unstable();
+    let mut stream = String::new();
+    for (path, text) in &written {
+        append_document(&mut stream, path, text);
+    }
+    stream.push('\n');
+    stream
+}
+
+/// The files that `helm template --output-dir` writes, in its order: paths and documents. Documents of one path belong into
+/// one file.
+pub fn files<'a>(
+    rendered: &'a Rendered,
+    options: &'a TemplateOptions,
+) -> impl Iterator<Item = (String, String)> + 'a {
+    let crds = rendered.chart.crds().into_iter().filter(|_| options.include_crds);
+    let crds = crds.map(|crd| (crd.path, String::from_utf8_lossy(&crd.file.data).into_owned()));
+    let manifests =
+        rendered.manifests.iter().map(|manifest| (manifest.path.clone(), manifest.content.clone()));
+    let hooks = hooks(rendered, options).map(|hook| (hook.path.clone(), hook.manifest.clone()));
+    crds.chain(manifests).chain(hooks).map(|(path, content)| {
+        let mut document = String::new();
+        append_document(&mut document, &path, &content);
+        (path, document)
+    })
+}
+
+/// The name that `--name-template` gives a release.
+///
+/// # Errors
+/// Go's words.
+pub fn release_name(template: &str) -> Result<String, String> {
+    const NAME: &str = "name-template";
+    let mut set = TemplateSet::new(NAME, helm_functions::functions());
+    set.parse(NAME, template).map_err(|error| error.to_string())?;
+    let written = set.execute(NAME, Value::Nil, &Execution::default()).map_err(|error| error.to_string())?;
+    Ok(String::from_utf8_lossy(&written).into_owned())
 }
 
 /// Whether a chart can be installed at all: not a library, and with all its dependencies.
@@ -129,7 +193,7 @@ pub fn check_installable(chart: &ParsedChart) -> Result<(), TemplateError> {
 
 impl TemplateOptions {
     fn settings(&self) -> RenderSettings {
-        let mut capabilities = Capabilities::default();
+        let mut capabilities = self.capabilities.clone().unwrap_or_default();
         if let Some(version) = &self.kube_version {
             capabilities.kube_version = version.clone();
         }
@@ -158,11 +222,16 @@ fn stream(rendered: &Rendered, options: &TemplateOptions) -> String {
     manifest.push_str(&rendered.manifest());
     let mut stream = manifest.trim().to_owned();
     stream.push('\n');
-    let skipped = |events: &[HookEvent]| options.skip_tests && events.contains(&HookEvent::Test);
-    for hook in rendered.hooks.iter().filter(|hook| !options.no_hooks && !skipped(&hook.events)) {
+    for hook in hooks(rendered, options) {
         append_document(&mut stream, &hook.path, &hook.manifest);
     }
     stream
+}
+
+/// The hooks that are wanted.
+fn hooks<'a>(rendered: &'a Rendered, options: &'a TemplateOptions) -> impl Iterator<Item = &'a Hook> {
+    let skipped = |hook: &Hook| options.skip_tests && hook.events.contains(&HookEvent::Test);
+    rendered.hooks.iter().filter(move |hook| !options.no_hooks && !skipped(hook))
 }
 
 /// The documents whose template, without the chart's name in front, fits one of the patterns.

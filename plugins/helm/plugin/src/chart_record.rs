@@ -42,7 +42,8 @@ fn files(files: &[File]) -> Value {
     files.iter().map(|file| json!({"name": file.name, "data": STANDARD.encode(&file.data)})).collect()
 }
 
-fn metadata(metadata: &Metadata) -> Result<Value, Error> {
+/// `Chart.yaml` as Go writes its struct.
+pub(crate) fn metadata(metadata: &Metadata) -> Result<Value, Error> {
     let mut fields = JsonMap::new();
     texts(
         &mut fields,

@@ -11,6 +11,7 @@ mod call;
 mod change;
 mod chart_record;
 mod charts;
+pub mod command;
 mod decorate;
 mod drive;
 mod finalize;
@@ -59,3 +60,4 @@ impl Reconciler for HelmOperator {
 }
 
 pilothouse_sdk::export!(HelmOperator::default());
+pilothouse_sdk::export_commands!(command::run);

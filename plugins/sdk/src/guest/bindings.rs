@@ -16,3 +16,14 @@ wit_bindgen::generate!({
     world: "plugin",
     pub_export_macro: true,
 });
+
+/// The world `commands`, which a plugin may have beside it.
+pub mod command {
+    wit_bindgen::generate!({
+        path: "../../wit/0.1.0",
+        world: "commands",
+        pub_export_macro: true,
+        export_macro_name: "export_commands",
+        default_bindings_module: "pilothouse_sdk::guest::bindings::command",
+    });
+}

@@ -4,9 +4,9 @@ use std::time::SystemTime;
 
 use super::bindings::pilothouse::operator::{assets, config, events, kube, log, metrics, types};
 use crate::{
-    Applied, ApplyItem, ApplyOptions, AssetError, AssetFile, AssetTree, Change, Consistency, DeleteOptions,
-    Event, Gvk, Host, KubeError, Level, ObjectRef, Ownership, Page, Patch, PatchFormat, Propagation, Query,
-    ReadOptions, ServedKind, ServerVersion,
+    Applied, ApplyItem, ApplyOptions, AssetEntry, AssetError, AssetFile, AssetTree, Change, Consistency,
+    DeleteOptions, Event, Gvk, Host, KubeError, Level, ObjectRef, Ownership, Page, Patch, PatchFormat,
+    Propagation, Query, ReadOptions, ServedKind, ServerVersion,
 };
 
 /// The imports of the world `plugin`.
@@ -150,11 +150,27 @@ impl Host for Imports {
 
     fn asset_read(&self, name: &str) -> Result<Vec<AssetFile>, AssetError> {
         let files = assets::read(name)?;
-        Ok(files.into_iter().map(|assets::File { path, content }| AssetFile { path, content }).collect())
+        Ok(files.into_iter().map(AssetFile::from).collect())
+    }
+
+    fn asset_list(&self, name: &str) -> Result<Vec<AssetEntry>, AssetError> {
+        let entries = assets::list(name)?;
+        Ok(entries.into_iter().map(|assets::Entry { path, size }| AssetEntry { path, size }).collect())
+    }
+
+    fn asset_read_files(&self, name: &str, paths: &[String]) -> Result<Vec<AssetFile>, AssetError> {
+        let files = assets::read_files(name, paths)?;
+        Ok(files.into_iter().map(AssetFile::from).collect())
     }
 
     fn now(&self) -> SystemTime {
         SystemTime::now()
+    }
+}
+
+impl From<assets::File> for AssetFile {
+    fn from(assets::File { path, content }: assets::File) -> Self {
+        Self { path, content }
     }
 }
 

@@ -17,8 +17,9 @@ use super::{
     store::{Part, Store, Writer},
 };
 use crate::{
-    Applied, ApplyItem, ApplyOptions, AssetError, AssetFile, AssetTree, DeleteOptions, Event, Gvk, Host,
-    KubeError, Level, ObjectRef, Ownership, Page, Patch, Query, ReadOptions, ServedKind, ServerVersion,
+    Applied, ApplyItem, ApplyOptions, AssetEntry, AssetError, AssetFile, AssetTree, DeleteOptions, Event,
+    Gvk, Host, KubeError, Level, ObjectRef, Ownership, Page, Patch, Query, ReadOptions, ServedKind,
+    ServerVersion,
 };
 
 /// One hook call's way to the cluster, or a user's.
@@ -369,6 +370,14 @@ impl Host for Session {
 
     fn asset_read(&self, name: &str) -> Result<Vec<AssetFile>, AssetError> {
         self.settings.assets.get(name).cloned().ok_or(AssetError::Unknown)
+    }
+
+    fn asset_list(&self, name: &str) -> Result<Vec<AssetEntry>, AssetError> {
+        self.settings.list(name)
+    }
+
+    fn asset_read_files(&self, name: &str, paths: &[String]) -> Result<Vec<AssetFile>, AssetError> {
+        self.settings.read(name, paths)
     }
 
     fn now(&self) -> SystemTime {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::{AssetError, AssetFile, AssetTree};
+use crate::{AssetEntry, AssetError, AssetFile, AssetTree};
 
 /// Settings as JSON text, and trees of files, sorted by path.
 #[derive(Debug, Clone, Default)]
@@ -28,5 +28,25 @@ impl Settings {
         let digest = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
         let size = files.iter().map(|file| u64::try_from(file.content.len()).unwrap_or(u64::MAX)).sum();
         Ok(AssetTree { name: name.to_owned(), digest, size })
+    }
+
+    /// Paths and sizes.
+    pub(super) fn list(&self, name: &str) -> Result<Vec<AssetEntry>, AssetError> {
+        let files = self.assets.get(name).ok_or(AssetError::Unknown)?;
+        let entry = |file: &AssetFile| AssetEntry {
+            path: file.path.clone(),
+            size: u64::try_from(file.content.len()).unwrap_or(u64::MAX),
+        };
+        Ok(files.iter().map(entry).collect())
+    }
+
+    /// Some files.
+    pub(super) fn read(&self, name: &str, paths: &[String]) -> Result<Vec<AssetFile>, AssetError> {
+        let files = self.assets.get(name).ok_or(AssetError::Unknown)?;
+        let file = |path: &String| {
+            let file = files.iter().find(|file| file.path == *path).cloned();
+            file.ok_or_else(|| AssetError::Unreadable(format!("{path}: no such file")))
+        };
+        paths.iter().map(file).collect()
     }
 }

@@ -22,7 +22,8 @@ pub struct Kube {
 }
 
 impl Kube {
-    pub(crate) fn new(host: Rc<dyn Host>) -> Self {
+    /// The cluster behind a host. Hooks have it from their [`Context`](crate::Context).
+    pub fn new(host: Rc<dyn Host>) -> Self {
         Self { host, options: ReadOptions::default() }
     }
 

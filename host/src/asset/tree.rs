@@ -1,0 +1,99 @@
+//! A tree on disk: which files it has, and their bytes.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::{AssetError, AssetFile, MAX_BYTES};
+
+/// A link to a directory above would go round for ever.
+const MAX_DEPTH: usize = 32;
+/// Files that a tree may have.
+const MAX_FILES: usize = 100_000;
+
+/// Which symbolic links are followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Links {
+    /// Those that stay in the tree; others are refused. For trees that somebody else wrote.
+    Inside,
+    /// All. For trees that the person at the command line named.
+    Anywhere,
+}
+
+/// A file without its content.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Relative, with `/`.
+    pub path: String,
+    /// In bytes.
+    pub size: u64,
+    real: PathBuf,
+}
+
+/// All files below a directory, or the one file, sorted by path.
+pub(super) fn list(root: &Path, links: Links) -> Result<Vec<Entry>, AssetError> {
+    let real_root = root.canonicalize().map_err(|error| unreadable(root, &error))?;
+    if real_root.is_file() {
+        let name = root.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        return Ok(vec![entry(name, real_root)?]);
+    }
+    let mut files = Vec::new();
+    let mut pending = vec![(real_root.clone(), String::new(), 0_usize)];
+    while let Some((directory, prefix, depth)) = pending.pop() {
+        for found in fs::read_dir(&directory).map_err(|error| unreadable(&directory, &error))? {
+            let found = found.map_err(|error| unreadable(&directory, &error))?;
+            let name = found.file_name().to_string_lossy().into_owned();
+            if name.starts_with("..") {
+                // How kubelet keeps the versions of a mounted ConfigMap; its files are met through their own names.
+                continue;
+            }
+            let path = if prefix.is_empty() { name } else { format!("{prefix}/{name}") };
+            let real = resolve(&found, &real_root, links)?;
+            if real.is_dir() {
+                if depth < MAX_DEPTH {
+                    pending.push((real, path, depth + 1));
+                }
+            } else if files.len() < MAX_FILES {
+                files.push(entry(path, real)?);
+            } else {
+                return Err(AssetError::TooManyFiles { path: root.display().to_string(), most: MAX_FILES });
+            }
+        }
+    }
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(files)
+}
+
+/// What a directory's entry stands for.
+fn resolve(found: &fs::DirEntry, root: &Path, links: Links) -> Result<PathBuf, AssetError> {
+    let path = found.path();
+    if found.file_type().is_ok_and(|kind| !kind.is_symlink()) {
+        // Its directory is resolved already.
+        return Ok(path);
+    }
+    let real = path.canonicalize().map_err(|error| unreadable(&path, &error))?;
+    if links == Links::Inside && !real.starts_with(root) {
+        return Err(AssetError::Outside { path: path.display().to_string() });
+    }
+    Ok(real)
+}
+
+fn entry(path: String, real: PathBuf) -> Result<Entry, AssetError> {
+    let size = real.metadata().map_err(|error| unreadable(&real, &error))?.len();
+    Ok(Entry { path, size, real })
+}
+
+/// The bytes of files.
+pub(super) fn read(root: &Path, entries: &[Entry]) -> Result<Vec<AssetFile>, AssetError> {
+    let mut left = MAX_BYTES;
+    let file = |entry: &Entry| {
+        let too_large = || AssetError::TooLarge { path: root.display().to_string() };
+        left = left.checked_sub(entry.size).ok_or_else(too_large)?;
+        let content = fs::read(&entry.real).map_err(|error| unreadable(&entry.real, &error))?;
+        Ok(AssetFile { path: entry.path.clone(), content })
+    };
+    entries.iter().map(file).collect()
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> AssetError {
+    AssetError::Unreadable { path: path.display().to_string(), message: error.to_string() }
+}

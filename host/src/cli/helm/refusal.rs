@@ -1,0 +1,76 @@
+//! What is said of flags that cannot be followed: Helm's words and exit code for Helm's subcommands.
+
+use clap::Parser as _;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+use crate::cli::Cli;
+
+const HELMS: [&str; 4] = ["template", "lint", "show", "inspect"];
+
+/// The command line, or the end of the program with an answer.
+pub fn parse() -> Cli {
+    match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let subcommand = std::env::args().nth(1).unwrap_or_default();
+            match told(&subcommand, &error) {
+                Some(text) => {
+                    eprintln!("Error: {text}");
+                    std::process::exit(1)
+                }
+                None => error.exit(),
+            }
+        }
+    }
+}
+
+/// Helm's words; none: clap's are as good.
+fn told(subcommand: &str, error: &clap::Error) -> Option<String> {
+    if !HELMS.contains(&subcommand) {
+        return None;
+    }
+    let invalid = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(text)) => text.as_str(),
+        _ => "",
+    };
+    let flag = invalid.split_whitespace().next().unwrap_or_default();
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => None,
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => None,
+        ErrorKind::UnknownArgument => Some(match flag.strip_prefix("--") {
+            Some(_) => format!("unknown flag: {flag}"),
+            None => format!("unknown shorthand flag: '{0}' in -{0}", flag.trim_start_matches('-')),
+        }),
+        ErrorKind::InvalidValue if value(error).is_empty() => Some(format!("flag needs an argument: {flag}")),
+        _ => {
+            let text = error.to_string();
+            let first = text.lines().next().unwrap_or_default();
+            Some(first.trim_start_matches("error: ").to_owned())
+        }
+    }
+}
+
+fn value(error: &clap::Error) -> String {
+    match error.get(ContextKind::InvalidValue) {
+        Some(ContextValue::String(text)) => text.clone(),
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wrong_flags_of_helms_subcommands_are_answered_in_helms_words() {
+        let answer = |arguments: &[&str]| {
+            let all = std::iter::once("pilothouse").chain(arguments.iter().copied());
+            told(arguments[0], &Cli::try_parse_from(all).unwrap_err())
+        };
+        assert_eq!(answer(&["template", "x", "--bogus"]).as_deref(), Some("unknown flag: --bogus"));
+        assert_eq!(answer(&["template", "x", "-z"]).as_deref(), Some("unknown shorthand flag: 'z' in -z"));
+        assert_eq!(answer(&["lint", "x", "--set"]).as_deref(), Some("flag needs an argument: --set"));
+        assert_eq!(answer(&["run", "--bogus"]), None);
+        assert_eq!(answer(&["template", "--help"]), None);
+    }
+}

@@ -1,0 +1,75 @@
+//! `pilothouse show`.
+
+use clap::{Args, Subcommand};
+use serde_json::json;
+
+use super::{CHART, ChartArgs, GlobalArgs, HelmError, answer};
+use crate::chart_source::locate;
+use crate::command::{PersonFile, Question};
+
+/// Show information of a chart, as `helm show` does.
+#[derive(Clone, Debug, Subcommand)]
+pub enum ShowCommand {
+    /// Show all information of the chart.
+    All(ShowArgs),
+    /// Show the chart's definition.
+    Chart(ShowArgs),
+    /// Show the chart's values.
+    Values(ShowArgs),
+    /// Show the chart's README.
+    Readme(ShowArgs),
+    /// Show the chart's CRDs.
+    Crds(ShowArgs),
+}
+
+/// Flags of `pilothouse show`.
+#[derive(Clone, Debug, Args)]
+#[command(
+    disable_version_flag = true,
+    after_help = "\
+EXAMPLES:
+  pilothouse show values ./mychart
+  pilothouse show chart nginx --repo https://charts.example.com --version '^15'"
+)]
+pub struct ShowArgs {
+    /// The chart: a directory, an archive, a URL, repo/name or oci://…
+    #[arg(value_name = "CHART", num_args = 0..)]
+    pub arguments: Vec<String>,
+    /// Where the chart is.
+    #[command(flatten)]
+    pub chart: ChartArgs,
+    /// What all have.
+    #[command(flatten)]
+    pub global: GlobalArgs,
+}
+
+/// Shows it.
+///
+/// # Errors
+/// In Helm's words.
+pub fn execute(command: &ShowCommand) -> Result<(), HelmError> {
+    let (part, args) = match command {
+        ShowCommand::All(args) => ("all", args),
+        ShowCommand::Chart(args) => ("chart", args),
+        ShowCommand::Values(args) => ("values", args),
+        ShowCommand::Readme(args) => ("readme", args),
+        ShowCommand::Crds(args) => ("crds", args),
+    };
+    let [reference] = args.arguments.as_slice() else {
+        return Err(HelmError::Usage(format!(
+            "\"pilothouse show {part}\" requires 1 argument\n\nUsage:  pilothouse show {part} [CHART] [flags]"
+        )));
+    };
+    let located = locate(reference, &args.chart, &args.global)?;
+    let question = Question {
+        command: "show",
+        options: json!({
+            "chart": located.option(CHART), "part": part,
+        }),
+        files: vec![PersonFile::tree(CHART, located.path())],
+        output_dir: None,
+        cluster: None,
+        debug: args.global.debug,
+    };
+    answer(question, &args.global.plugin)
+}

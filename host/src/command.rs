@@ -1,0 +1,174 @@
+//! A plugin at the command line: found, compiled once, asked one question.
+
+mod nobody;
+mod plugin_file;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::Args;
+use serde_json::Value;
+
+use crate::asset::{Asset, Links};
+use crate::capability::grants::GrantSpec;
+use crate::capability::rule::Rule;
+use crate::cli::ClusterArgs;
+use crate::plugin::bindings::{CommandAnswer, Invocation};
+use crate::plugin::command::{self, CommandError};
+use crate::plugin::compiled::CompiledCache;
+use crate::plugin::compiler::Compiler;
+use crate::plugin::engine::{Engine, EngineError};
+use crate::plugin::package::{Package, PackageError};
+use crate::plugin::revision::{Revision, RevisionError};
+
+/// Which plugin answers, and where it is compiled.
+#[derive(Clone, Debug, Default, Args)]
+pub struct CommandArgs {
+    /// The Helm plugin. Default: helm.wasm in /plugins, beside this program, or in ~/.local/share/pilothouse/plugins.
+    #[arg(long = "helm-plugin", env = "PILOTHOUSE_HELM_PLUGIN", value_name = "FILE")]
+    pub plugin: Option<PathBuf>,
+    /// Directory for the compiled plugin. Default: ~/.cache/pilothouse.
+    #[arg(long = "cache-dir", env = "PILOTHOUSE_CACHE_DIR", value_name = "DIR")]
+    pub cache_dir: Option<PathBuf>,
+}
+
+/// A file or directory that the person named, under the name by which the plugin asks for it.
+#[derive(Clone, Debug)]
+pub struct PersonFile {
+    asset: String,
+    path: PathBuf,
+}
+
+impl PersonFile {
+    /// A file, by a path or `-` for standard input.
+    pub fn at(asset: &str, path: &str) -> Self {
+        let path = if path.trim() == "-" { "/dev/stdin" } else { path };
+        Self { asset: asset.to_owned(), path: PathBuf::from(path) }
+    }
+
+    /// A directory or an archive.
+    pub fn tree(asset: &str, path: &Path) -> Self {
+        Self { asset: asset.to_owned(), path: path.to_owned() }
+    }
+}
+
+/// One question.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// Name of the plugin's command.
+    pub command: &'static str,
+    /// Its options.
+    pub options: Value,
+    /// What the person named.
+    pub files: Vec<PersonFile>,
+    /// Where files go.
+    pub output_dir: Option<PathBuf>,
+    /// The cluster that may be read; none: no cluster.
+    pub cluster: Option<ClusterArgs>,
+    /// Tell more.
+    pub debug: bool,
+}
+
+/// Why the plugin could not be asked.
+#[derive(Debug, thiserror::Error)]
+pub enum AskError {
+    /// No plugin.
+    #[error("no Helm plugin: there is none in {}; give one with --helm-plugin or PILOTHOUSE_HELM_PLUGIN", places.join(", "))]
+    NoPlugin {
+        /// Where it was looked for.
+        places: Vec<String>,
+    },
+    /// The plugin cannot be read.
+    #[error("{path}: {source}")]
+    Read {
+        /// The file.
+        path: String,
+        /// The system's words.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The file is no plugin of this host.
+    #[error("{path}: {source}")]
+    Package {
+        /// The file.
+        path: String,
+        /// What is wrong.
+        #[source]
+        source: PackageError,
+    },
+    /// It does not become a revision.
+    #[error("{path}: {source}")]
+    Revision {
+        /// The file.
+        path: String,
+        /// What is wrong.
+        #[source]
+        source: RevisionError,
+    },
+    /// No WebAssembly engine.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The async runtime did not start.
+    #[error("cannot start: {0}")]
+    Runtime(#[source] std::io::Error),
+    /// No cluster.
+    #[error("cluster reachability check failed: kubernetes cluster unreachable: {0}")]
+    Cluster(String),
+    /// The plugin gave no answer.
+    #[error(transparent)]
+    Command(#[from] CommandError),
+}
+
+/// Asks.
+///
+/// # Errors
+/// [`AskError`].
+pub fn ask(question: Question, args: &CommandArgs) -> Result<CommandAnswer, AskError> {
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(AskError::Runtime)?;
+    let revision = revision(args, question.cluster.is_some())?;
+    let invocation = Invocation { name: question.command.to_owned(), options: question.options.to_string() };
+    let asset = |file: PersonFile| Arc::new(Asset::new(&file.asset, &file.path).with_links(Links::Anywhere));
+    let assets = question.files.into_iter().map(asset).collect();
+    runtime.block_on(async {
+        let client = match &question.cluster {
+            Some(cluster) => nobody::client_of(cluster).await.map_err(AskError::Cluster)?,
+            None => nobody::client_of_no_cluster(),
+        };
+        let context = nobody::context(&revision, assets, client);
+        Ok(command::run(&revision, context, &invocation).await?)
+    })
+}
+
+/// The plugin, compiled now or before.
+fn revision(args: &CommandArgs, reads_cluster: bool) -> Result<Revision, AskError> {
+    let path = plugin_file::find(args.plugin.as_deref())?;
+    let shown = || path.display().to_string();
+    let bytes = std::fs::read(&path).map_err(|source| AskError::Read { path: shown(), source })?;
+    let package = Package::read(bytes).map_err(|source| AskError::Package { path: shown(), source })?;
+    let engine = Engine::single()?;
+    let compiler = Compiler::child_of_this_program(threads(), None);
+    let cache =
+        CompiledCache::open(&plugin_file::cache_dir(args.cache_dir.as_deref()), compiler).without_drafts();
+    if !cache.has(&engine, &package.digest) {
+        eprintln!("pilothouse: compiling {} for this machine; the next time it is there", shown());
+    }
+    let grant = reads_cluster.then(|| GrantSpec { kube: vec![reading()], ..GrantSpec::default() });
+    Revision::prepare(&engine, &cache, &package, grant.as_ref())
+        .map_err(|source| AskError::Revision { path: shown(), source })
+}
+
+/// What the person's own account may read, a template may.
+fn reading() -> Rule {
+    let all = || vec!["*".to_owned()];
+    Rule {
+        api_groups: all(),
+        resources: all(),
+        verbs: vec!["get".to_owned(), "list".to_owned()],
+        ..Rule::default()
+    }
+}
+
+fn threads() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from).min(4)
+}

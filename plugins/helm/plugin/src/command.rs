@@ -1,0 +1,28 @@
+//! What a person may ask at a command line: the subcommands of `helm` that need no cluster.
+//!
+//! Flags are the host's; what they mean is said here. Texts of errors are Helm's, without the `Error: ` in front.
+
+mod chart;
+mod options;
+mod show;
+mod template;
+mod values;
+
+use std::rc::Rc;
+
+use pilothouse_sdk::{CommandAnswer, Host, Invocation};
+
+/// Does what was asked.
+pub fn run(host: Rc<dyn Host>, invocation: Invocation) -> CommandAnswer {
+    let Invocation { name, options } = invocation;
+    let mut answer = CommandAnswer::default();
+    let result = match name.as_str() {
+        "template" => {
+            options::parse(&options).and_then(|options| template::template(host, &options, &mut answer))
+        }
+        "show" => options::parse(&options).and_then(|options| show::show(&*host, &options, &mut answer)),
+        other => Err(format!("the Helm plugin knows no command {other:?}")),
+    };
+    answer.failure = result.err();
+    answer
+}

@@ -1,0 +1,79 @@
+//! A chart out of an asset.
+
+use helm_chart::ignore::{HELM_IGNORE, IgnoreRules};
+use helm_chart::{Chart, File, load_archive, load_directory};
+use pilothouse_sdk::{AssetEntry, AssetFile, CommandAnswer, Host};
+
+use super::options::NamedChart;
+
+/// Loads a chart; what is odd about it becomes messages.
+pub(super) fn load(host: &dyn Host, chart: &NamedChart, answer: &mut CommandAnswer) -> Result<Chart, String> {
+    let mut warnings = Vec::new();
+    let chart = if chart.directory {
+        load_directory(directory(host, chart)?, &mut warnings).map_err(|error| error.to_string())
+    } else {
+        let data = archive(host, chart)?;
+        load_archive(&data, &mut warnings).map_err(|error| not_an_archive(&chart.name, &data, &error))
+    };
+    answer.messages.extend(warnings.iter().map(warn));
+    chart
+}
+
+/// A line of Helm's log.
+pub(super) fn warn(message: &impl ToString) -> String {
+    format!("level=WARN msg={}", helm_template::fmt::quote(message.to_string().as_bytes()))
+}
+
+/// The archive's bytes.
+fn archive(host: &dyn Host, chart: &NamedChart) -> Result<Vec<u8>, String> {
+    let files = host.asset_read(&chart.asset).map_err(|error| error.to_string())?;
+    Ok(files.into_iter().next().map(|file| file.content).unwrap_or_default())
+}
+
+/// The files of a directory that `.helmignore` leaves.
+fn directory(host: &dyn Host, chart: &NamedChart) -> Result<Vec<File>, String> {
+    let text = |error: pilothouse_sdk::AssetError| error.to_string();
+    let entries = host.asset_list(&chart.asset).map_err(text)?;
+    let rules = rules(host, &chart.asset, &entries)?;
+    let wanted = entries.into_iter().map(|entry| entry.path).filter(|path| !rules.ignores_file(path));
+    let files = host.asset_read_files(&chart.asset, &wanted.collect::<Vec<_>>()).map_err(text)?;
+    Ok(files.into_iter().map(|AssetFile { path, content }| File::new(path, content)).collect())
+}
+
+fn rules(host: &dyn Host, asset: &str, entries: &[AssetEntry]) -> Result<IgnoreRules, String> {
+    let mut rules = IgnoreRules::default();
+    if entries.iter().any(|entry| entry.path == HELM_IGNORE) {
+        let files = host.asset_read_files(asset, &[HELM_IGNORE.to_owned()]);
+        for file in files.map_err(|error| error.to_string())? {
+            rules = IgnoreRules::parse(&String::from_utf8_lossy(&file.content)).map_err(|e| e.to_string())?;
+        }
+    }
+    rules.add_defaults().map_err(|error| error.to_string())?;
+    Ok(rules)
+}
+
+/// `ensureArchive` of Helm's loader.
+fn not_an_archive(name: &str, data: &[u8], error: &helm_chart::LoadError) -> String {
+    if helm_chart::archive::is_gzip(data) {
+        return error.to_string();
+    }
+    if name.ends_with(".yml") || name.ends_with(".yaml") {
+        return format!("file '{name}' seems to be a YAML file, but expected a gzipped archive");
+    }
+    format!("file '{name}' does not appear to be a gzipped archive; got '{}'", content_type(data))
+}
+
+/// The part of Go's `http.DetectContentType` that a file mistaken for a chart is likely to need.
+fn content_type(data: &[u8]) -> &'static str {
+    let binary = |byte: &u8| matches!(byte, 0x00..=0x08 | 0x0b | 0x0e..=0x1a | 0x1c..=0x1f);
+    // Helm looks at a buffer of this size, whatever was read into it.
+    const BUFFER: usize = 512;
+    let start = data.get(..BUFFER).unwrap_or(data);
+    match start {
+        [b'P', b'K', 3, 4, ..] => "application/zip",
+        [b'%', b'P', b'D', b'F', b'-', ..] => "application/pdf",
+        [0x89, b'P', b'N', b'G', ..] => "image/png",
+        _ if data.len() < BUFFER || start.iter().any(binary) => "application/octet-stream",
+        _ => "text/plain; charset=utf-8",
+    }
+}

@@ -1,0 +1,115 @@
+//! The shapes of the options. Fields are named after Helm's flags.
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+/// A file the person named, and the asset that holds it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NamedFile {
+    /// As it stands on the command line.
+    pub(super) name: String,
+    /// The asset.
+    pub(super) asset: String,
+}
+
+/// A chart the person named.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NamedChart {
+    /// Where it is.
+    pub(super) name: String,
+    /// The asset.
+    pub(super) asset: String,
+    /// A directory, or else an archive.
+    pub(super) directory: bool,
+}
+
+/// Where values come from, in the order in which later ones win.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub(super) struct ValuesOptions {
+    /// `--values`.
+    pub(super) files: Vec<NamedFile>,
+    /// `--set-json`.
+    pub(super) set_json: Vec<String>,
+    /// `--set`.
+    pub(super) set: Vec<String>,
+    /// `--set-string`.
+    pub(super) set_string: Vec<String>,
+    /// `--set-file`: the files are assets under their names with `set-file:` in front.
+    pub(super) set_file: Vec<String>,
+    /// `--set-literal`.
+    pub(super) set_literal: Vec<String>,
+}
+
+/// Options of `template`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct TemplateOptions {
+    /// The chart.
+    pub(super) chart: NamedChart,
+    /// Name of the release.
+    pub(super) release_name: String,
+    /// Template that gives the release its name.
+    pub(super) name_template: String,
+    /// Namespace of the release.
+    pub(super) namespace: String,
+    /// Version of Kubernetes; empty: the one this Helm was built for.
+    pub(super) kube_version: String,
+    /// Beside those known.
+    pub(super) api_versions: Vec<String>,
+    /// CRDs as well.
+    pub(super) include_crds: bool,
+    /// No hooks.
+    pub(super) no_hooks: bool,
+    /// No hooks that are tests.
+    pub(super) skip_tests: bool,
+    /// Patterns.
+    pub(super) show_only: Vec<String>,
+    /// `.Release.IsUpgrade`.
+    pub(super) is_upgrade: bool,
+    /// No look at `values.schema.json`.
+    pub(super) skip_schema_validation: bool,
+    /// Files instead of standard output; the directory as it stands on the command line.
+    pub(super) output_dir: Option<String>,
+    /// The release's name as a directory among the files.
+    pub(super) release_name_dir: bool,
+    /// Ask the cluster what it serves, and answer `lookup` from it.
+    pub(super) server: bool,
+    /// Invalid YAML as well.
+    pub(super) debug: bool,
+    /// Values.
+    pub(super) values: ValuesOptions,
+}
+
+/// Parts of a chart that `show` shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Part {
+    /// All of them.
+    All,
+    /// `Chart.yaml`.
+    Chart,
+    /// `values.yaml`.
+    Values,
+    /// The readme.
+    Readme,
+    /// The CRDs.
+    Crds,
+}
+
+/// Options of `show`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct ShowOptions {
+    /// The chart.
+    pub(super) chart: NamedChart,
+    /// What of it.
+    pub(super) part: Part,
+}
+
+/// Reads options.
+pub(super) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    serde_json::from_str(text).map_err(|error| format!("the host's options do not fit this plugin: {error}"))
+}

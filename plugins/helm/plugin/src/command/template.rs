@@ -1,0 +1,133 @@
+//! `template`: a chart rendered without installing it (Helm's `pkg/cmd/template.go`).
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::rc::Rc;
+
+use helm_chart::engine::Rendered;
+use helm_chart::template::{self, TemplateError};
+use helm_chart::{KubeVersion, ParsedChart};
+use pilothouse_sdk::{CommandAnswer, CommandFile, Host, Kube};
+
+use super::options::TemplateOptions;
+use super::{chart, values};
+use crate::kinds::Kinds;
+use crate::lookup::ClusterLookup;
+
+/// Renders and prints.
+pub(super) fn template(
+    host: Rc<dyn Host>,
+    asked: &TemplateOptions,
+    answer: &mut CommandAnswer,
+) -> Result<(), String> {
+    let mut options = options(asked)?;
+    let values = values::merged(&*host, &asked.values)?;
+    let chart = chart::load(&*host, &asked.chart, answer)?;
+    if asked.server {
+        let kube = Kube::new(host).live();
+        let kinds = Rc::new(Kinds::read(&kube).map_err(|error| unreachable(&error))?);
+        options.capabilities = Some(kinds.capabilities(&kube).map_err(|error| unreachable(&error))?);
+        options.lookup = Some(Rc::new(ClusterLookup { kube, kinds }));
+    }
+    if chart.metadata.deprecated {
+        answer.messages.push(chart::warn(&"this chart is deprecated"));
+    }
+    let chart = ParsedChart::new(chart);
+    let rendered = match template::render(&chart, &values, &options) {
+        Ok(rendered) => rendered,
+        Err(error) => {
+            if asked.debug && matches!(&error, TemplateError::Render { error } if error.after_release()) {
+                answer.output = template::invalid(&chart, &values, &options).into_bytes();
+            }
+            return Err(failed(&error, asked.debug, answer));
+        }
+    };
+    answer.messages.extend(rendered.warnings.iter().map(chart::warn));
+    match &asked.output_dir {
+        None => {
+            let printed = template::printed(&rendered, &options).map_err(|error| error.to_string())?;
+            answer.output = printed.into_bytes();
+            Ok(())
+        }
+        Some(directory) => write(directory, &rendered, &options, asked, answer),
+    }
+}
+
+fn options(asked: &TemplateOptions) -> Result<template::TemplateOptions, String> {
+    let kube_version = match asked.kube_version.as_str() {
+        "" => None,
+        text => Some(
+            KubeVersion::parse(text).map_err(|error| format!("invalid kube version '{text}': {error}"))?,
+        ),
+    };
+    let release_name = match asked.name_template.as_str() {
+        "" => asked.release_name.clone(),
+        text => template::release_name(text)?,
+    };
+    Ok(template::TemplateOptions {
+        release_name,
+        namespace: asked.namespace.clone(),
+        kube_version,
+        api_versions: asked.api_versions.clone(),
+        include_crds: asked.include_crds,
+        no_hooks: asked.no_hooks,
+        skip_tests: asked.skip_tests,
+        show_only: asked.show_only.clone(),
+        is_upgrade: asked.is_upgrade,
+        skip_schema_validation: asked.skip_schema_validation,
+        ..template::TemplateOptions::default()
+    })
+}
+
+fn unreachable(error: &pilothouse_sdk::Error) -> String {
+    format!("cluster reachability check failed: {error}")
+}
+
+fn failed(error: &TemplateError, debug: bool, answer: &mut CommandAnswer) -> String {
+    let text = error.to_string();
+    if let TemplateError::ReleaseName(_) = error {
+        let quoted = helm_template::fmt::quote(text.trim_start_matches(CHECK).as_bytes());
+        answer.messages.push(format!("level=ERROR msg=\"release name check failed\" error={quoted}"));
+    }
+    if debug { text.replace(HINT, "") } else { text }
+}
+
+const CHECK: &str = "release name check failed: ";
+const HINT: &str = "\n\nUse --debug flag to render out invalid YAML";
+
+/// Documents as files, and a line for each that says so.
+fn write(
+    directory: &str,
+    rendered: &Rendered,
+    options: &template::TemplateOptions,
+    asked: &TemplateOptions,
+    answer: &mut CommandAnswer,
+) -> Result<(), String> {
+    if let Some(pattern) = options.show_only.first() {
+        return Err(TemplateError::NotInChart(pattern.clone()).to_string());
+    }
+    let (mut told, mut order) = (String::new(), Vec::new());
+    let mut texts: BTreeMap<String, String> = BTreeMap::new();
+    for (path, document) in template::files(rendered, options) {
+        let path = if asked.release_name_dir { format!("{}/{path}", options.release_name) } else { path };
+        let _ = writeln!(told, "wrote {}", joined(directory, &path));
+        match texts.get_mut(&path) {
+            Some(text) => text.push_str(&document),
+            None => {
+                order.push(path.clone());
+                texts.insert(path, document);
+            }
+        }
+    }
+    told.push('\n');
+    let file =
+        |path: String| texts.remove(&path).map(|text| CommandFile { content: text.into_bytes(), path });
+    answer.files = order.into_iter().filter_map(file).collect();
+    answer.output = told.into_bytes();
+    Ok(())
+}
+
+/// Go's `filepath.Join`, for a directory that is shown.
+fn joined(directory: &str, path: &str) -> String {
+    helm_chart::go_path::join(directory, path)
+}
