@@ -1,12 +1,24 @@
 //! Where a chart comes from: a directory, an archive, or somewhere it has to be fetched from (Helm's `LocateChart`).
+//!
+//! What is fetched goes to a file of its own and is gone with the program. Which version is meant is the plugin's affair;
+//! here is the network.
 
+mod credentials;
+mod registry;
+mod repository;
+mod web;
+
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 use crate::cli::helm::{ChartArgs, GlobalArgs};
+use crate::command::AskError;
+use web::{Client, FetchError};
 
-/// Why a chart is not to be had. Texts are Helm's.
+/// Why a chart is not to be had. Texts are Helm's where it has some.
 #[derive(Debug, thiserror::Error)]
 pub enum LocateError {
     /// No such path.
@@ -18,12 +30,66 @@ pub enum LocateError {
     /// A repository nobody added.
     #[error("repo {0} not found")]
     NoRepository(String),
+    /// A file about repositories or registries cannot be used.
+    #[error("{path}: {message}")]
+    Settings {
+        /// The file.
+        path: String,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// The index of a repository was never fetched.
+    #[error("no cached repo found. (try 'helm repo update'): open {0}: no such file or directory")]
+    NoIndex(String),
+    /// The index cannot be fetched.
+    #[error("looks like {url:?} is not a valid chart repository or cannot be reached: {source}")]
+    NotARepository {
+        /// The repository.
+        url: String,
+        /// Why.
+        #[source]
+        source: FetchError,
+    },
+    /// The index does not have it.
+    #[error("{0}")]
+    NotFound(String),
+    /// It cannot be fetched.
+    #[error(transparent)]
+    Fetch(#[from] FetchError),
+    /// A registry does not give it.
+    #[error("{reference}: {message}")]
+    Registry {
+        /// What was asked for.
+        reference: String,
+        /// What the registry said, or what to do.
+        message: String,
+    },
+    /// It is another one than the index promises.
+    #[error(
+        "{url} is not what the repository's index promises: its sha256 is {found}, the index says {promised}; the archive was \
+         replaced or the index is wrong. To take it all the same, give its URL as the chart"
+    )]
+    Digest {
+        /// Where it came from.
+        url: String,
+        /// What the index says.
+        promised: String,
+        /// What came.
+        found: String,
+    },
+    /// It cannot be kept.
+    #[error("cannot keep what was fetched: {0}")]
+    Keep(#[from] std::io::Error),
+    /// The plugin cannot be asked which version is meant.
+    #[error(transparent)]
+    Ask(#[from] AskError),
 }
 
 /// A chart on disk; one that was fetched goes when this does.
 #[derive(Debug)]
 pub struct Located {
     path: PathBuf,
+    _fetched: Option<TempDir>,
 }
 
 impl Located {
@@ -36,6 +102,15 @@ impl Located {
     pub fn option(&self, asset: &str) -> Value {
         json!({"name": self.path.display().to_string(), "asset": asset, "directory": self.path.is_dir()})
     }
+
+    /// Bytes that were fetched, under the name that their URL ends with.
+    fn fetched(name: &str, bytes: &[u8]) -> Result<Self, LocateError> {
+        let directory = tempfile::Builder::new().prefix("pilothouse-").tempdir()?;
+        let name = name.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or("chart.tgz");
+        let path = directory.path().join(name);
+        std::fs::File::create_new(&path)?.write_all(bytes)?;
+        Ok(Self { path, _fetched: Some(directory) })
+    }
 }
 
 /// Finds the chart that a person means.
@@ -43,18 +118,43 @@ impl Located {
 /// # Errors
 /// [`LocateError`].
 pub fn locate(reference: &str, chart: &ChartArgs, global: &GlobalArgs) -> Result<Located, LocateError> {
-    let _ = (chart, global);
     let name = reference.trim();
-    let path = Path::new(name);
-    if path.exists() {
-        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-        return Ok(Located { path });
+    if chart.repo.is_empty() {
+        let path = Path::new(name);
+        if path.exists() {
+            let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+            return Ok(Located { path, _fetched: None });
+        }
+        if path.is_absolute() || name.starts_with('.') {
+            return Err(LocateError::NoPath(name.to_owned()));
+        }
+        if name.starts_with("oci://") {
+            return registry::fetch(name, chart, global);
+        }
+        if web::is_url(name) {
+            let client = Client::new(chart)?;
+            return Located::fetched(web::path_of(name), &client.get(name, name)?);
+        }
+        return repository::fetch_named(name, chart, global);
     }
-    if path.is_absolute() || name.starts_with('.') {
-        return Err(LocateError::NoPath(name.to_owned()));
-    }
-    match name.split_once('/') {
-        None => Err(LocateError::NoReference(name.to_owned())),
-        Some((repository, _)) => Err(LocateError::NoRepository(repository.to_owned())),
-    }
+    repository::fetch_from(&chart.repo, name, chart, global)
+}
+
+/// The version that is wanted.
+fn wanted_version(chart: &ChartArgs) -> &str {
+    let version = chart.version.trim();
+    if version.is_empty() && chart.devel { ">0.0.0-0" } else { version }
+}
+
+/// A values file that is somewhere on the web.
+///
+/// # Errors
+/// [`LocateError::Fetch`], [`LocateError::Keep`].
+pub fn fetch_file(url: &str) -> Result<Located, LocateError> {
+    Located::fetched(web::path_of(url), &Client::new(&ChartArgs::default())?.get(url, url)?)
+}
+
+/// Whether a name is one for [`fetch_file`].
+pub fn is_url(name: &str) -> bool {
+    web::is_url(name)
 }

@@ -12,6 +12,7 @@ use serde_json::Value;
 use crate::asset::{Asset, Links};
 use crate::capability::grants::GrantSpec;
 use crate::capability::rule::Rule;
+use crate::chart_source::Located;
 use crate::cli::ClusterArgs;
 use crate::plugin::bindings::{CommandAnswer, Invocation};
 use crate::plugin::command::{self, CommandError};
@@ -37,18 +38,26 @@ pub struct CommandArgs {
 pub struct PersonFile {
     asset: String,
     path: PathBuf,
+    /// What was fetched stays until it was read.
+    _fetched: Option<Arc<Located>>,
 }
 
 impl PersonFile {
     /// A file, by a path or `-` for standard input.
     pub fn at(asset: &str, path: &str) -> Self {
         let path = if path.trim() == "-" { "/dev/stdin" } else { path };
-        Self { asset: asset.to_owned(), path: PathBuf::from(path) }
+        Self { asset: asset.to_owned(), path: PathBuf::from(path), _fetched: None }
+    }
+
+    /// A file that was fetched.
+    pub fn fetched(asset: &str, file: Located) -> Self {
+        let path = file.path().to_owned();
+        Self { asset: asset.to_owned(), path, _fetched: Some(Arc::new(file)) }
     }
 
     /// A directory or an archive.
     pub fn tree(asset: &str, path: &Path) -> Self {
-        Self { asset: asset.to_owned(), path: path.to_owned() }
+        Self { asset: asset.to_owned(), path: path.to_owned(), _fetched: None }
     }
 }
 
@@ -123,13 +132,13 @@ pub enum AskError {
 ///
 /// # Errors
 /// [`AskError`].
-pub fn ask(question: Question, args: &CommandArgs) -> Result<CommandAnswer, AskError> {
+pub fn ask(question: &Question, args: &CommandArgs) -> Result<CommandAnswer, AskError> {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(AskError::Runtime)?;
     let revision = revision(args, question.cluster.is_some())?;
     let invocation = Invocation { name: question.command.to_owned(), options: question.options.to_string() };
-    let asset = |file: PersonFile| Arc::new(Asset::new(&file.asset, &file.path).with_links(Links::Anywhere));
-    let assets = question.files.into_iter().map(asset).collect();
+    let asset = |file: &PersonFile| Arc::new(Asset::new(&file.asset, &file.path).with_links(Links::Anywhere));
+    let assets = question.files.iter().map(asset).collect();
     runtime.block_on(async {
         let client = match &question.cluster {
             Some(cluster) => nobody::client_of(cluster).await.map_err(AskError::Cluster)?,

@@ -7,7 +7,7 @@ use kube::config::Kubeconfig;
 use serde_json::{Value, json};
 
 use super::ClusterArgs;
-use crate::chart_source::LocateError;
+use crate::chart_source::{self, LocateError};
 use crate::command::{self, AskError, CommandArgs, PersonFile, Question};
 use crate::plugin::bindings::CommandFile;
 
@@ -44,20 +44,27 @@ pub struct ValuesArgs {
 
 impl ValuesArgs {
     /// As the plugin takes them; the files become assets.
-    pub(super) fn options(&self, files: &mut Vec<PersonFile>) -> Value {
-        let named = self.values.iter().enumerate().map(|(index, name)| {
+    ///
+    /// # Errors
+    /// When a file on the web cannot be fetched.
+    pub(super) fn options(&self, files: &mut Vec<PersonFile>) -> Result<Value, LocateError> {
+        let mut named = Vec::new();
+        for (index, name) in self.values.iter().enumerate() {
             let asset = format!("values:{index}");
-            files.push(PersonFile::at(&asset, name));
-            json!({"name": name, "asset": asset})
-        });
-        let named: Vec<_> = named.collect();
+            files.push(if chart_source::is_url(name) {
+                PersonFile::fetched(&asset, chart_source::fetch_file(name)?)
+            } else {
+                PersonFile::at(&asset, name)
+            });
+            named.push(json!({"name": name, "asset": asset}));
+        }
         for path in self.set_file.iter().flat_map(|line| paths_in(line)) {
             files.push(PersonFile::at(&format!("set-file:{path}"), &path));
         }
-        json!({
+        Ok(json!({
             "files": named, "set": self.set, "setString": self.set_string, "setJson": self.set_json,
             "setFile": self.set_file, "setLiteral": self.set_literal,
-        })
+        }))
     }
 }
 
@@ -191,7 +198,7 @@ pub enum HelmError {
 }
 
 /// Asks, and gives the person what comes back: lines on standard error, output, files.
-fn answer(question: Question, plugin: &CommandArgs) -> Result<(), HelmError> {
+fn answer(question: &Question, plugin: &CommandArgs) -> Result<(), HelmError> {
     let (debug, directory) = (question.debug, question.output_dir.clone());
     let answer = command::ask(question, plugin)?;
     for line in &answer.messages {

@@ -76,12 +76,12 @@ pub fn execute(args: &LintArgs) -> Result<(), HelmError> {
             "quiet": args.quiet,
             "withSubcharts": args.with_subcharts,
             "skipSchemaValidation": args.skip_schema_validation,
-            "values": args.values.options(&mut files),
+            "values": args.values.options(&mut files)?,
         }),
         files,
         output_dir: None,
         cluster: None,
         debug: args.global.debug,
     };
-    answer(question, &args.global.plugin)
+    answer(&question, &args.global.plugin)
 }

@@ -71,5 +71,5 @@ pub fn execute(command: &ShowCommand) -> Result<(), HelmError> {
         cluster: None,
         debug: args.global.debug,
     };
-    answer(question, &args.global.plugin)
+    answer(&question, &args.global.plugin)
 }

@@ -141,7 +141,7 @@ pub fn execute(args: &TemplateArgs) -> Result<(), HelmError> {
         "releaseNameDir": args.release_name,
         "server": server,
         "debug": args.global.debug,
-        "values": args.values.options(&mut files),
+        "values": args.values.options(&mut files)?,
     });
     let question = Question {
         command: "template",
@@ -151,7 +151,7 @@ pub fn execute(args: &TemplateArgs) -> Result<(), HelmError> {
         cluster: server.then(|| args.global.cluster()),
         debug: args.global.debug,
     };
-    answer(question, &args.global.plugin)
+    answer(&question, &args.global.plugin)
 }
 
 fn on_server(args: &TemplateArgs) -> Result<bool, HelmError> {

@@ -4,6 +4,7 @@
 
 mod chart;
 mod options;
+mod repository;
 mod show;
 mod template;
 mod values;
@@ -21,6 +22,12 @@ pub fn run(host: Rc<dyn Host>, invocation: Invocation) -> CommandAnswer {
             options::parse(&options).and_then(|options| template::template(host, &options, &mut answer))
         }
         "show" => options::parse(&options).and_then(|options| show::show(&*host, &options, &mut answer)),
+        "find-chart" => {
+            options::parse(&options).and_then(|options| repository::find_chart(&*host, &options, &mut answer))
+        }
+        "pick-tag" => {
+            options::parse(&options).and_then(|options| repository::pick_tag(&options, &mut answer))
+        }
         other => Err(format!("the Helm plugin knows no command {other:?}")),
     };
     answer.failure = result.err();

@@ -109,6 +109,28 @@ pub(super) struct ShowOptions {
     pub(super) part: Part,
 }
 
+/// Options of `find-chart`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct FindChartOptions {
+    /// The asset that is the index.
+    pub(super) index: String,
+    /// Name of the chart.
+    pub(super) name: String,
+    /// A version or a range; empty: the newest.
+    pub(super) version: String,
+}
+
+/// Options of `pick-tag`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct PickTagOptions {
+    /// All there are.
+    pub(super) tags: Vec<String>,
+    /// A version or a range; empty: the newest.
+    pub(super) version: String,
+}
+
 /// Reads options.
 pub(super) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     serde_json::from_str(text).map_err(|error| format!("the host's options do not fit this plugin: {error}"))

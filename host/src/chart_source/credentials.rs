@@ -1,0 +1,134 @@
+//! Logins of registries: what `helm registry login` or `docker login` left.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use oci_client::secrets::RegistryAuth;
+use serde::Deserialize;
+
+use super::LocateError;
+use super::repository::home;
+use crate::cli::helm::{ChartArgs, GlobalArgs};
+
+/// The parts of a Docker configuration that are about logins.
+#[derive(Debug, Default, Deserialize)]
+struct Config {
+    #[serde(default)]
+    auths: BTreeMap<String, Login>,
+    #[serde(default, rename = "credHelpers")]
+    helpers: BTreeMap<String, String>,
+    #[serde(default, rename = "credsStore")]
+    store: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Login {
+    auth: String,
+    username: String,
+    password: String,
+    #[serde(rename = "identitytoken")]
+    identity_token: String,
+}
+
+/// The answer of a credential helper.
+#[derive(Deserialize)]
+struct Helped {
+    #[serde(rename = "Username")]
+    username: String,
+    #[serde(rename = "Secret")]
+    secret: String,
+}
+
+/// How to log in to a registry: as the person says, or as they did before; else as nobody.
+pub(super) fn of(server: &str, chart: &ChartArgs, global: &GlobalArgs) -> Result<RegistryAuth, LocateError> {
+    if !chart.username.is_empty() {
+        return Ok(RegistryAuth::Basic(chart.username.clone(), chart.password.clone()));
+    }
+    let own = global
+        .registry_config
+        .clone()
+        .unwrap_or_else(|| home("XDG_CONFIG_HOME", ".config", "registry/config.json"));
+    let docker = std::env::var_os("DOCKER_CONFIG").map(PathBuf::from);
+    let docker = docker.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".docker")));
+    for path in [Some(own), docker.map(|dir| dir.join("config.json"))].into_iter().flatten() {
+        if let Some(login) = in_file(&path, server)? {
+            return Ok(login);
+        }
+    }
+    Ok(RegistryAuth::Anonymous)
+}
+
+fn in_file(path: &Path, server: &str) -> Result<Option<RegistryAuth>, LocateError> {
+    let Ok(text) = std::fs::read(path) else { return Ok(None) };
+    let wrong = |error: serde_json::Error| LocateError::Settings {
+        path: path.display().to_string(),
+        message: format!("line {}, column {}: no Docker configuration", error.line(), error.column()),
+    };
+    let config: Config = serde_json::from_slice(&text).map_err(wrong)?;
+    if let Some(helper) = config.helpers.get(server) {
+        return Ok(helped(helper, server));
+    }
+    if let Some(login) = config.auths.get(server).and_then(Login::auth) {
+        return Ok(Some(login));
+    }
+    Ok(if config.store.is_empty() { None } else { helped(&config.store, server) })
+}
+
+impl Login {
+    fn auth(&self) -> Option<RegistryAuth> {
+        if !self.identity_token.is_empty() {
+            return Some(RegistryAuth::Bearer(self.identity_token.clone()));
+        }
+        if !self.username.is_empty() {
+            return Some(RegistryAuth::Basic(self.username.clone(), self.password.clone()));
+        }
+        let decoded = String::from_utf8(STANDARD.decode(&self.auth).ok()?).ok()?;
+        let (name, password) = decoded.split_once(':')?;
+        Some(RegistryAuth::Basic(name.to_owned(), password.trim_end_matches('\0').to_owned()))
+    }
+}
+
+/// Asks a credential helper, the way Docker does (<https://github.com/docker/docker-credential-helpers>).
+fn helped(helper: &str, server: &str) -> Option<RegistryAuth> {
+    let mut command = Command::new(format!("docker-credential-{helper}"));
+    let mut child =
+        command.arg("get").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;
+    std::io::Write::write_all(&mut child.stdin.take()?, server.as_bytes()).ok()?;
+    let output = child.wait_with_output().ok().filter(|output| output.status.success())?;
+    let Helped { username, secret } = serde_json::from_slice(&output.stdout).ok()?;
+    Some(if username == "<token>" {
+        RegistryAuth::Bearer(secret)
+    } else {
+        RegistryAuth::Basic(username, secret)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_login_is_found_by_the_registry_it_is_for() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let auth = STANDARD.encode("me:se:cret");
+        std::fs::write(file.path(), format!(r#"{{"auths":{{"r.example":{{"auth":"{auth}"}}}}}}"#)).unwrap();
+        let found = in_file(file.path(), "r.example").unwrap();
+        assert!(
+            matches!(found, Some(RegistryAuth::Basic(name, secret)) if name == "me" && secret == "se:cret")
+        );
+        assert!(in_file(file.path(), "other.example").unwrap().is_none());
+        assert!(in_file(Path::new("/no/such/file"), "r.example").unwrap().is_none());
+    }
+
+    #[test]
+    fn a_broken_file_is_named_and_nothing_of_it_is_told() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), r#"{"auths":{"r.example":{"auth":"c2VjcmV0"}"#).unwrap();
+        let error = in_file(file.path(), "r.example").unwrap_err().to_string();
+        assert!(error.contains(&file.path().display().to_string()) && !error.contains("c2Vj"), "{error}");
+    }
+}

@@ -1,0 +1,117 @@
+//! Charts in OCI registries (<https://helm.sh/docs/topics/registries/>).
+
+use oci_client::client::{Certificate, CertificateEncoding, ClientConfig, ClientProtocol};
+use oci_client::errors::OciDistributionError;
+use oci_client::{Client, Reference};
+use serde_json::json;
+
+use super::{LocateError, Located, credentials, wanted_version};
+use crate::cli::helm::{ChartArgs, GlobalArgs};
+use crate::command::{self, Question};
+use crate::error_text::chain;
+
+/// Media types of a chart's layer: the one of today and the one of Helm's first versions.
+const LAYERS: [&str; 2] = ["application/vnd.cncf.helm.chart.content.v1.tar+gzip", "application/tar+gzip"];
+/// Media type of a signature, which may lie beside it.
+const PROVENANCE: &str = "application/vnd.cncf.helm.chart.provenance.v1.prov";
+/// Tags that are asked for at once.
+const PAGE: usize = 1000;
+/// Tags that are looked at.
+const MOST_TAGS: usize = 100_000;
+
+/// Fetches `oci://REGISTRY/REPOSITORY[:TAG|@DIGEST]`.
+pub(super) fn fetch(reference: &str, chart: &ChartArgs, global: &GlobalArgs) -> Result<Located, LocateError> {
+    let failed = |message: String| LocateError::Registry { reference: reference.to_owned(), message };
+    let text = reference.trim_start_matches("oci://");
+    let parsed: Reference =
+        text.parse().map_err(|error| failed(format!("invalid chart reference: {error}")))?;
+    // A reference without a tag stands for `latest` elsewhere, for the newest version here.
+    let last = text.rsplit('/').next().unwrap_or_default();
+    let tagged = last.split('@').next().unwrap_or_default().contains(':');
+    let wanted = wanted_version(chart);
+    if tagged && !wanted.is_empty() && parsed.tag() != Some(wanted) {
+        let tag = parsed.tag().unwrap_or_default();
+        return Err(LocateError::NotFound(format!(
+            "chart reference and version mismatch: {wanted} is not {tag}"
+        )));
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let auth = credentials::of(parsed.resolve_registry(), chart, global)?;
+    let client = client(chart, &failed)?;
+    let refused = |error: &OciDistributionError| failed(chain(error));
+    let image = if tagged || parsed.digest().is_some() {
+        parsed
+    } else {
+        let tags = runtime.block_on(tags(&client, &parsed, &auth)).map_err(|error| refused(&error))?;
+        if tags.is_empty() {
+            return Err(LocateError::NotFound(format!(
+                "unable to locate any tags in provided repository: {reference}"
+            )));
+        }
+        let tag = pick(&tags, wanted, global)?;
+        Reference::with_tag(
+            parsed.registry().to_owned(),
+            parsed.repository().to_owned(),
+            tag.replace('+', "_"),
+        )
+    };
+    let data = runtime
+        .block_on(client.pull(&image, &auth, [&LAYERS[..], &[PROVENANCE]].concat()))
+        .map_err(|error| refused(&error))?;
+    let layer = data.layers.iter().find(|layer| LAYERS.contains(&layer.media_type.as_str()));
+    let layer = layer.ok_or_else(|| failed("it holds no chart".to_owned()))?;
+    eprintln!("Pulled: {}", image.whole().split('@').next().unwrap_or_default());
+    eprintln!("Digest: {}", data.digest.unwrap_or_default());
+    let name = image.repository().rsplit('/').next().unwrap_or("chart");
+    Located::fetched(&format!("{name}-{}.tgz", image.tag().unwrap_or("chart")), &layer.data)
+}
+
+fn client(chart: &ChartArgs, failed: &dyn Fn(String) -> LocateError) -> Result<Client, LocateError> {
+    // One that is there already is as good.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let mut config = ClientConfig {
+        accept_invalid_certificates: chart.insecure_skip_tls_verify,
+        protocol: if chart.plain_http { ClientProtocol::Http } else { ClientProtocol::Https },
+        ..ClientConfig::default()
+    };
+    if let Some(path) = &chart.ca_file {
+        let data = std::fs::read(path).map_err(|error| failed(format!("{}: {error}", path.display())))?;
+        config.extra_root_certificates = vec![Certificate { encoding: CertificateEncoding::Pem, data }];
+    }
+    Client::try_from(config).map_err(|error| failed(chain(&error)))
+}
+
+/// All tags, page by page.
+async fn tags(
+    client: &Client,
+    image: &Reference,
+    auth: &oci_client::secrets::RegistryAuth,
+) -> Result<Vec<String>, OciDistributionError> {
+    let mut all: Vec<String> = Vec::new();
+    while all.len() < MOST_TAGS {
+        let page = client.list_tags(image, auth, Some(PAGE), all.last().map(String::as_str)).await?.tags;
+        let whole = page.len() < PAGE;
+        all.extend(page);
+        if whole {
+            break;
+        }
+    }
+    Ok(all)
+}
+
+/// Asks the plugin for the version.
+fn pick(tags: &[String], version: &str, global: &GlobalArgs) -> Result<String, LocateError> {
+    let question = Question {
+        command: "pick-tag",
+        options: json!({"tags": tags, "version": version}),
+        files: Vec::new(),
+        output_dir: None,
+        cluster: None,
+        debug: global.debug,
+    };
+    let answer = command::ask(&question, &global.plugin)?;
+    match answer.failure {
+        Some(failure) => Err(LocateError::NotFound(failure)),
+        None => Ok(String::from_utf8_lossy(&answer.output).into_owned()),
+    }
+}
