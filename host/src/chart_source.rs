@@ -78,7 +78,7 @@ pub enum LocateError {
         found: String,
     },
     /// It cannot be kept.
-    #[error("cannot keep what was fetched: {0}")]
+    #[error("cannot read or keep it: {0}")]
     Keep(#[from] std::io::Error),
     /// The plugin cannot be asked which version is meant.
     #[error(transparent)]
@@ -104,7 +104,7 @@ impl Located {
     }
 
     /// Bytes that were fetched, under the name that their URL ends with.
-    fn fetched(name: &str, bytes: &[u8]) -> Result<Self, LocateError> {
+    pub(crate) fn fetched(name: &str, bytes: &[u8]) -> Result<Self, LocateError> {
         let directory = tempfile::Builder::new().prefix("pilothouse-").tempdir()?;
         let name = name.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or("chart.tgz");
         let path = directory.path().join(name);

@@ -1,18 +1,20 @@
 //! A plugin at the command line: found, compiled once, asked one question.
 
+mod known;
 mod nobody;
 mod plugin_file;
 
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
 use serde_json::Value;
 
-use crate::asset::{Asset, Links};
+use crate::asset::{Asset, Links, MAX_BYTES};
 use crate::capability::grants::GrantSpec;
 use crate::capability::rule::Rule;
-use crate::chart_source::Located;
+use crate::chart_source::{LocateError, Located};
 use crate::cli::ClusterArgs;
 use crate::plugin::bindings::{CommandAnswer, Invocation};
 use crate::plugin::command::{self, CommandError};
@@ -43,10 +45,19 @@ pub struct PersonFile {
 }
 
 impl PersonFile {
-    /// A file, by a path or `-` for standard input.
-    pub fn at(asset: &str, path: &str) -> Self {
+    /// A file, by a path or `-` for standard input. What can be read only once (a pipe) is read now.
+    ///
+    /// # Errors
+    /// When that cannot be read.
+    pub fn at(asset: &str, path: &str) -> Result<Self, LocateError> {
         let path = if path.trim() == "-" { "/dev/stdin" } else { path };
-        Self { asset: asset.to_owned(), path: PathBuf::from(path), _fetched: None }
+        let once = std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir());
+        if once {
+            let mut bytes = Vec::new();
+            std::fs::File::open(path)?.take(MAX_BYTES).read_to_end(&mut bytes)?;
+            return Ok(Self::fetched(asset, Located::fetched("values.yaml", &bytes)?));
+        }
+        Ok(Self { asset: asset.to_owned(), path: PathBuf::from(path), _fetched: None })
     }
 
     /// A file that was fetched.
@@ -153,16 +164,22 @@ pub fn ask(question: &Question, args: &CommandArgs) -> Result<CommandAnswer, Ask
 fn revision(args: &CommandArgs, reads_cluster: bool) -> Result<Revision, AskError> {
     let path = plugin_file::find(args.plugin.as_deref())?;
     let shown = || path.display().to_string();
-    let bytes = std::fs::read(&path).map_err(|source| AskError::Read { path: shown(), source })?;
-    let package = Package::read(bytes).map_err(|source| AskError::Package { path: shown(), source })?;
     let engine = Engine::single()?;
     let compiler = Compiler::child_of_this_program(threads(), None);
     let cache =
         CompiledCache::open(&plugin_file::cache_dir(args.cache_dir.as_deref()), compiler).without_drafts();
+    let grant = reads_cluster.then(|| GrantSpec { kube: vec![reading()], ..GrantSpec::default() });
+    if let Some(package) = known::package(&cache, &path).filter(|package| cache.has(&engine, &package.digest))
+        && let Ok(revision) = Revision::prepare(&engine, &cache, &package, grant.as_ref())
+    {
+        return Ok(revision);
+    }
+    let bytes = std::fs::read(&path).map_err(|source| AskError::Read { path: shown(), source })?;
+    let package = Package::read(bytes).map_err(|source| AskError::Package { path: shown(), source })?;
     if !cache.has(&engine, &package.digest) {
         eprintln!("pilothouse: compiling {} for this machine; the next time it is there", shown());
     }
-    let grant = reads_cluster.then(|| GrantSpec { kube: vec![reading()], ..GrantSpec::default() });
+    known::remember(&cache, &path, &package);
     Revision::prepare(&engine, &cache, &package, grant.as_ref())
         .map_err(|source| AskError::Revision { path: shown(), source })
 }

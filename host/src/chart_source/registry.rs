@@ -41,6 +41,9 @@ pub(super) fn fetch(reference: &str, chart: &ChartArgs, global: &GlobalArgs) -> 
     let refused = |error: &OciDistributionError| failed(chain(error));
     let image = if tagged || parsed.digest().is_some() {
         parsed
+    } else if is_exact(wanted) {
+        // Not every registry lets everybody list tags.
+        with_tag(&parsed, wanted)
     } else {
         let tags = runtime.block_on(tags(&client, &parsed, &auth)).map_err(|error| refused(&error))?;
         if tags.is_empty() {
@@ -49,11 +52,7 @@ pub(super) fn fetch(reference: &str, chart: &ChartArgs, global: &GlobalArgs) -> 
             )));
         }
         let tag = pick(&tags, wanted, global)?;
-        Reference::with_tag(
-            parsed.registry().to_owned(),
-            parsed.repository().to_owned(),
-            tag.replace('+', "_"),
-        )
+        with_tag(&parsed, &tag)
     };
     let data = runtime
         .block_on(client.pull(&image, &auth, [&LAYERS[..], &[PROVENANCE]].concat()))
@@ -79,6 +78,19 @@ fn client(chart: &ChartArgs, failed: &dyn Fn(String) -> LocateError) -> Result<C
         config.extra_root_certificates = vec![Certificate { encoding: CertificateEncoding::Pem, data }];
     }
     Client::try_from(config).map_err(|error| failed(chain(&error)))
+}
+
+/// A tag cannot hold the plus of a version.
+fn with_tag(image: &Reference, version: &str) -> Reference {
+    let tag = version.replace('+', "_");
+    Reference::with_tag(image.registry().to_owned(), image.repository().to_owned(), tag)
+}
+
+/// Whether a version is one and no range: three numbers, and what may follow.
+fn is_exact(version: &str) -> bool {
+    let core = version.split(['-', '+']).next().unwrap_or_default();
+    let numbers: Vec<_> = core.trim_start_matches('v').split('.').collect();
+    numbers.len() == 3 && numbers.iter().all(|number| number.parse::<u64>().is_ok())
 }
 
 /// All tags, page by page.
@@ -113,5 +125,20 @@ fn pick(tags: &[String], version: &str, global: &GlobalArgs) -> Result<String, L
     match answer.failure {
         Some(failure) => Err(LocateError::NotFound(failure)),
         None => Ok(String::from_utf8_lossy(&answer.output).into_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_is_told_from_a_range() {
+        for exact in ["1.2.3", "v1.2.3", "1.2.3-rc.1", "1.2.3+build"] {
+            assert!(is_exact(exact), "{exact}");
+        }
+        for range in ["", "1.2", "^1.2.3", "1.2.x", "~1", ">1.2.3", "1.2.3 - 2.0.0", "*"] {
+            assert!(!is_exact(range), "{range}");
+        }
     }
 }

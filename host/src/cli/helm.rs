@@ -54,12 +54,12 @@ impl ValuesArgs {
             files.push(if chart_source::is_url(name) {
                 PersonFile::fetched(&asset, chart_source::fetch_file(name)?)
             } else {
-                PersonFile::at(&asset, name)
+                PersonFile::at(&asset, name)?
             });
             named.push(json!({"name": name, "asset": asset}));
         }
         for path in self.set_file.iter().flat_map(|line| paths_in(line)) {
-            files.push(PersonFile::at(&format!("set-file:{path}"), &path));
+            files.push(PersonFile::at(&format!("set-file:{path}"), &path)?);
         }
         Ok(json!({
             "files": named, "set": self.set, "setString": self.set_string, "setJson": self.set_json,

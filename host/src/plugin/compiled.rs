@@ -81,6 +81,18 @@ impl CompiledCache {
             || self.own.iter().any(|store| store.holds(&own))
     }
 
+    /// Keeps something small beside the code. What cannot be kept is found out again.
+    pub fn note(&self, name: &str, content: &[u8]) {
+        if let Some(store) = &self.own {
+            let _ = store.note(name, content);
+        }
+    }
+
+    /// What was kept by [`note`](Self::note).
+    pub fn noted(&self, name: &str) -> Option<Vec<u8>> {
+        self.own.as_ref()?.noted(name)
+    }
+
     /// Looks first into a directory that ships with the program. One that is not there is none; one that cannot be trusted
     /// is refused, aloud.
     #[must_use]

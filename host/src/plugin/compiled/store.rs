@@ -4,14 +4,16 @@ use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use hmac::digest::KeyInit;
-use hmac::{Hmac, Mac as _};
-use sha2::Sha256;
+use blake3::{Hash, Hasher};
 use tempfile::NamedTempFile;
 
 use super::trust::{self, Distrust, Guard};
 
 const KEY: &str = "key";
+/// What the key is for.
+const CONTEXT: &str = "pilothouse 2026-11-21 machine code of plugins";
+/// Bytes of a note.
+const MOST_NOTED: u64 = 1 << 20;
 /// Files kept in a directory of its own, those used last: somebody who edits a plugin makes a new one with every save.
 const KEPT: usize = 32;
 /// Longer than this nobody compiles.
@@ -92,7 +94,7 @@ impl Store {
         }
         let mut tag = Vec::new();
         open(&tag_of(path))?.take(1024).read_to_end(&mut tag)?;
-        self.mac(&mut file, name)?.verify_slice(&tag).map_err(|_| Distrust::Changed)?;
+        self.verify(&mut file, name, &tag)?;
         file.rewind()?;
         Ok(file)
     }
@@ -106,8 +108,8 @@ impl Store {
     pub(super) fn keep(&self, mut file: NamedTempFile, name: &str) -> io::Result<PathBuf> {
         let path = self.directory.join(name);
         file.as_file_mut().rewind()?;
-        let tag = self.mac(file.as_file_mut(), name)?.finalize().into_bytes();
-        write_whole(&tag_of(&path), &tag, self.mode)?;
+        let tag = self.mac(file.as_file_mut(), name)?;
+        write_whole(&tag_of(&path), tag.as_bytes(), self.mode)?;
         set_mode(file.path(), self.mode)?;
         file.persist(&path).map_err(|error| error.error)?;
         if self.mode == PRIVATE {
@@ -139,16 +141,33 @@ impl Store {
     }
 
     /// Over the name as well, which holds the component's digest: a valid file under another's name is refused.
-    fn mac(&self, file: &mut File, name: &str) -> io::Result<Hmac<Sha256>> {
-        let mut mac = <Hmac<Sha256> as KeyInit>::new(&self.key.into());
+    fn mac(&self, file: &mut File, name: &str) -> io::Result<Hash> {
+        let mut mac = Hasher::new_keyed(&blake3::derive_key(CONTEXT, &self.key));
+        mac.update(&name.len().to_le_bytes());
         mac.update(name.as_bytes());
-        let mut buffer = vec![0; 64 << 10];
-        loop {
-            match file.read(&mut buffer)? {
-                0 => return Ok(mac),
-                n => mac.update(buffer.get(..n).unwrap_or_default()),
-            }
-        }
+        mac.update_reader(file)?;
+        Ok(mac.finalize())
+    }
+
+    /// In constant time.
+    fn verify(&self, file: &mut File, name: &str, tag: &[u8]) -> Result<(), Distrust> {
+        let whole = <[u8; blake3::OUT_LEN]>::try_from(tag)
+            .is_ok_and(|tag| self.mac(file, name).is_ok_and(|is| is == tag));
+        if whole { Ok(()) } else { Err(Distrust::Changed) }
+    }
+
+    /// Keeps something small beside the code, under the same guard.
+    pub(super) fn note(&self, name: &str, content: &[u8]) -> io::Result<()> {
+        let mut file = self.temporary()?;
+        file.write_all(content)?;
+        self.keep(file, name).map(drop)
+    }
+
+    /// What [`note`](Self::note) kept, unless somebody else changed it.
+    pub(super) fn noted(&self, name: &str) -> Option<Vec<u8>> {
+        let mut content = Vec::new();
+        self.open(name)?.take(MOST_NOTED).read_to_end(&mut content).ok()?;
+        Some(content)
     }
 }
 
@@ -164,7 +183,7 @@ pub(super) fn nameless() -> io::Result<File> {
 }
 
 fn tag_of(path: &Path) -> PathBuf {
-    path.with_extension("mac")
+    path.with_extension("tag")
 }
 
 fn write_whole(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
@@ -294,7 +313,7 @@ mod tests {
         let there = |name: &str| store.open(name).is_some();
         assert!(there("00.cwasm") && there("new.cwasm") && there("02.cwasm"));
         assert!(!there("01.cwasm"));
-        assert!(!store.directory.join("01.mac").exists());
+        assert!(!store.directory.join("01.tag").exists());
     }
 
     #[test]
@@ -309,7 +328,7 @@ mod tests {
 
         let path = store.directory.join("a.cwasm");
         fs::copy(&path, store.directory.join("b.cwasm")).unwrap();
-        fs::copy(tag_of(&path), store.directory.join("b.mac")).unwrap();
+        fs::copy(tag_of(&path), store.directory.join("b.tag")).unwrap();
         assert!(again.open("b.cwasm").is_none(), "under another's name");
         fs::write(&path, b"machine mode").unwrap();
         assert!(again.open("a.cwasm").is_none(), "changed");
