@@ -13,6 +13,8 @@ pub(crate) enum Plain {
     Text(Str),
     /// A point in time, as `time.RFC3339Nano` prints it.
     Time(String),
+    /// A point in time that JSON has no form for: its year has not four digits.
+    OddTime(String),
     /// The exported fields of a struct, in the order of their declaration.
     Fields(Vec<(&'static str, Value)>),
 }
@@ -32,7 +34,8 @@ pub(crate) fn plain(object: &ObjectRef) -> Plain {
     fields.retain(|(name, _)| name.starts_with(|first: char| first.is_uppercase()));
     match object.text() {
         Some(text) if fields.is_empty() => match rfc3339(object, &text) {
-            Some(time) => Plain::Time(time),
+            Some(time) if has_year_of_four(&time) => Plain::Time(time),
+            Some(time) => Plain::OddTime(time),
             None => Plain::Text(text),
         },
         _ => Plain::Fields(fields),
@@ -45,6 +48,10 @@ pub(crate) fn plain_of_v3(object: &ObjectRef) -> Plain {
         Some(text) if object.ty().to_string() == "time.Duration" => Plain::Text(text),
         _ => plain(object),
     }
+}
+
+fn has_year_of_four(time: &str) -> bool {
+    time.split('-').next().is_some_and(|year| year.len() == 4)
 }
 
 /// A `time.Time` in the layout of its marshalers. Its `String` has the same parts: `2006-01-02 15:04:05.9 +0100 CET`.

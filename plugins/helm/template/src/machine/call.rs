@@ -195,6 +195,7 @@ impl Machine<'_> {
         self.context.charge(1)?;
         match (method.body)(self.context, receiver, &[]) {
             Ok(value) => Ok(Operand::of_type(value, method.signature.result)),
+            Err(CallError::Refused(message)) => self.message(message),
             Err(error) => self.call_error(method.name, error, node),
         }
     }
@@ -269,6 +270,9 @@ impl Machine<'_> {
         let args = self.values.get(base..).unwrap_or_default();
         let result = (method.body)(self.context, &receiver, args);
         self.drop_arguments(base);
+        if let Err(CallError::Refused(message)) = result {
+            return self.message(message);
+        }
         self.result(result, method.signature.result, method.name, (node, raw))
     }
 }

@@ -47,6 +47,16 @@ pub trait Object: Any + fmt::Debug {
         None
     }
 
+    /// What Go's `GoString` method returns, where the type has one. `fmt` prints that for `%#v`.
+    fn go_text(&self) -> Option<Str> {
+        None
+    }
+
+    /// What a deep copy of it is, where that is not the object itself.
+    fn copied(&self) -> Option<Value> {
+        None
+    }
+
     /// Whether it is a nil pointer.
     fn is_nil(&self) -> bool {
         false
