@@ -4,9 +4,8 @@
 //! the first `=` is the value. `\` takes the next character literally, `{a,b}` is a list. Whatever was set
 //! before an error is found stays set.
 
-use helm_template::{List, Map, Value, fmt::quote};
+use helm_template::{List, Map, Value, fmt::quote, strconv::parse_int};
 use helm_yaml::json::first_from_json;
-use std::num::{IntErrorKind, ParseIntError};
 use thiserror::Error;
 
 /// The highest list index that may be set.
@@ -240,17 +239,9 @@ impl Parser<'_, '_> {
         if stop.is_none() {
             return Err(Stop::End);
         }
-        text.parse().map_err(|error: ParseIntError| {
-            // Rust complains of the first digit too many, also where something follows that is none.
-            let digits = text.strip_prefix(['+', '-']).unwrap_or(&text);
-            let reason = match error.kind() {
-                IntErrorKind::PosOverflow | IntErrorKind::NegOverflow
-                    if digits.bytes().all(|byte| byte.is_ascii_digit()) =>
-                {
-                    "value out of range"
-                }
-                _ => "invalid syntax",
-            };
+        parse_int(&text, 10, 64).map_err(|error| {
+            let range = error.to_string().ends_with("value out of range");
+            let reason = if range { "value out of range" } else { "invalid syntax" };
             StrvalsError::Index(quote(text.as_bytes()), reason).into()
         })
     }

@@ -5,7 +5,7 @@ mod chart_files;
 pub mod formats;
 pub mod json;
 mod lines;
-mod pipelines;
+pub mod pipelines;
 pub mod pools;
 pub mod templates;
 pub mod yaml_soup;

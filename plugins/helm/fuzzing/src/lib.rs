@@ -13,6 +13,7 @@
 )]
 
 mod compare;
+pub mod entry;
 pub mod fuzz;
 pub mod generate;
 mod oracle;

@@ -8,9 +8,9 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::Parser;
 use helm_fuzzing::fuzz::{Plan, fuzz};
-use helm_fuzzing::generate::Area;
+use helm_fuzzing::generate::{Area, templates};
 use helm_fuzzing::ours::Worker;
-use helm_fuzzing::{Oracle, Question, differ, shown};
+use helm_fuzzing::{Oracle, Question, differ, regression, shown};
 
 /// Compares the Helm engine with Helm's own code on questions that are made up.
 #[derive(Debug, Parser)]
@@ -27,6 +27,12 @@ struct Args {
     /// Compare what is in a file instead: on each line a template with Helm's functions.
     #[arg(long)]
     calls: Option<PathBuf>,
+    /// The same for templates of a chart, with the values that made-up ones get.
+    #[arg(long)]
+    templates: Option<PathBuf>,
+    /// Keep what is in the file, with Go's answers, whether it differs or not.
+    #[arg(long)]
+    keep: Option<Area>,
     /// Do not write what is found into the files of regressions.
     #[arg(long)]
     dry: bool,
@@ -35,7 +41,10 @@ struct Args {
 fn main() -> Result<ExitCode> {
     let args = Args::parse();
     if let Some(file) = &args.calls {
-        return calls(&fs::read_to_string(file)?);
+        return compare(fs::read_to_string(file)?.lines().map(Question::call).collect(), args.keep);
+    }
+    if let Some(file) = &args.templates {
+        return compare(fs::read_to_string(file)?.lines().map(templates::in_chart).collect(), args.keep);
     }
     let areas = args.only.map_or_else(|| Area::ALL.to_vec(), |area| vec![area]);
     let time = Duration::from_secs(args.seconds);
@@ -44,12 +53,14 @@ fn main() -> Result<ExitCode> {
     Ok(if summary.different == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Shows every line that is answered differently.
-fn calls(text: &str) -> Result<ExitCode> {
-    let questions: Vec<Question> = text.lines().map(Question::call).collect();
+/// Shows every question that is answered differently.
+fn compare(questions: Vec<Question>, keep: Option<Area>) -> Result<ExitCode> {
     let answers = Oracle::build()?.ask(&questions)?;
     let (mut worker, mut code) = (Worker::default(), ExitCode::SUCCESS);
     for (question, theirs) in questions.iter().zip(answers) {
+        if let Some(area) = keep.filter(|_| !theirs.unstable) {
+            regression::add(&regression::file(area), question, &theirs)?;
+        }
         let ours = worker.answer(question);
         if differ(question, &ours, &theirs) {
             let text = String::from_utf8_lossy(question.part("text"));

@@ -17,6 +17,8 @@ use crate::{Answer, Question};
 const GO: &str = "go1.27.2";
 /// How long one answer may take.
 const PATIENCE: Duration = Duration::from_secs(15);
+/// How often a question is put again that is answered differently.
+const AGAIN: usize = 6;
 /// How much address space the program gets. Go reserves more than it uses.
 const MEMORY: u64 = 6 << 30;
 
@@ -95,6 +97,18 @@ impl Oracle {
             }
         }
         Ok(answers)
+    }
+}
+
+impl Oracle {
+    /// Whether Go gives the same answer again and again. It goes through maps in another order each time, and where there
+    /// are two entries three times are not enough to see it.
+    ///
+    /// # Errors
+    /// The program cannot be started.
+    pub fn insists(&mut self, question: &Question, answer: &Answer) -> Result<bool> {
+        let again = vec![question.clone(); AGAIN];
+        Ok(self.ask(&again)?.iter().all(|other| other == answer))
     }
 }
 

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 
 use crate::generate::Area;
+use crate::generate::pipelines::VALUES;
 use crate::{Answer, Question};
 
 /// Where the cases of an area are kept.
@@ -47,8 +48,8 @@ pub fn add(path: &Path, question: &Question, theirs: &Answer) -> Result<()> {
 fn spell(question: &Question, answer: &Answer) -> String {
     let mut out = format!("{}\n", question.op);
     for (name, data) in &question.parts {
-        // The data of templates is in a file of its own.
-        if name != "data" {
+        // What all templates get is not repeated.
+        if !(name == "data" || name == "values" && data == VALUES.as_bytes()) {
             out.push_str(&format!("in {name} {}\n", escape(data)));
         }
     }
@@ -79,6 +80,9 @@ fn parse(case: &str) -> Result<(Question, Answer)> {
     }
     if question.op == "text" {
         question.parts.push(("data".to_owned(), crate::generate::templates::data()));
+    }
+    if question.op == "template" && question.parts.iter().all(|(name, _)| name != "values") {
+        question.parts.push(("values".to_owned(), VALUES.as_bytes().to_vec()));
     }
     Ok((question, answer))
 }

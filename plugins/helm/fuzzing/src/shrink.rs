@@ -69,7 +69,7 @@ impl Shrinker<'_> {
             let answers = self.oracle.ask(some)?;
             for (question, theirs) in some.iter().zip(answers) {
                 let ours = self.worker.answer(question);
-                if differ(question, &ours, &theirs) {
+                if differ(question, &ours, &theirs) && self.oracle.insists(question, &theirs)? {
                     self.best = Difference { question: question.clone(), ours, theirs };
                     return Ok(true);
                 }

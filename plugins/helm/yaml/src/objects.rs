@@ -22,7 +22,7 @@ pub(crate) enum Plain {
 /// What encoding/json sees.
 ///
 /// Go's reflection looks for `MarshalJSON`; here a type that has a text and nothing else to show counts as one that
-/// marshals to this text, as `semver.Version` does. Names in struct tags are not known.
+/// marshals to this text, as `semver.Version` does.
 pub(crate) fn plain(object: &ObjectRef) -> Plain {
     if object.is_nil() {
         return Plain::Null;
@@ -30,6 +30,14 @@ pub(crate) fn plain(object: &ObjectRef) -> Plain {
     if let Some(value) = object.underlying() {
         return Plain::Value(value);
     }
+    if let Some(fields) = object.json_fields() {
+        return Plain::Fields(fields);
+    }
+    without_tags(object)
+}
+
+/// What an encoder sees that does not know the tags for JSON.
+fn without_tags(object: &ObjectRef) -> Plain {
     let mut fields = object.fields();
     fields.retain(|(name, _)| name.starts_with(|first: char| first.is_uppercase()));
     match object.text() {
@@ -46,6 +54,7 @@ pub(crate) fn plain(object: &ObjectRef) -> Plain {
 pub(crate) fn plain_of_v3(object: &ObjectRef) -> Plain {
     match object.text() {
         Some(text) if object.ty().to_string() == "time.Duration" => Plain::Text(text),
+        _ if !object.is_nil() && object.json_fields().is_some() => without_tags(object),
         _ => plain(object),
     }
 }

@@ -67,6 +67,15 @@ impl Object for Number {
         Some(self.plain.clone())
     }
 
+    fn of_number(&self, number: i64) -> Option<Value> {
+        let Type::Named(named) = self.ty else { return None };
+        Some(match named.name {
+            "time.Duration" => duration(number),
+            "time.Month" => month(number),
+            _ => week_day(number),
+        })
+    }
+
     fn text(&self) -> Option<Str> {
         Some(self.text.as_str().into())
     }

@@ -9,7 +9,7 @@ use crate::Random;
 use crate::ours::data;
 
 /// The values of templates that Helm's engine renders.
-pub(super) const VALUES: &str = r#"str: hello World
+pub const VALUES: &str = r#"str: hello World
 empty: ""
 uni: "héllo wörld ŝ€😀"
 multi: "line one\nline two\n\n  indented\n"

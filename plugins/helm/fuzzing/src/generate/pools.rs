@@ -3,8 +3,10 @@
 mod documents;
 mod expressions;
 
-use documents::{BASE32, BASE64, JSON, TOML, URLS, YAML};
-use expressions::{CONSTRAINTS, PATTERNS, REPLACEMENTS, VERSIONS};
+pub use documents::TOML;
+use documents::{BASE32, BASE64, JSON, URLS, YAML};
+use expressions::REPLACEMENTS;
+pub use expressions::{CONSTRAINTS, PATTERNS, VERSIONS};
 
 /// Texts for parameters that could be any.
 pub(crate) const TEXTS: &[&str] = &[

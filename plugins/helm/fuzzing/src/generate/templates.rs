@@ -102,6 +102,11 @@ pub(super) fn of_helm(random: &mut Random, helm: &Pipelines) -> Question {
     )
 }
 
+/// A template as one of a chart, with the values of made-up ones.
+pub fn in_chart(text: &str) -> Question {
+    Question::new("template", [("text", text.as_bytes()), ("values", super::pipelines::VALUES.as_bytes())])
+}
+
 struct Generator<'r> {
     random: &'r mut Random,
     variables: Vec<String>,

@@ -138,7 +138,8 @@ pub(super) const YAML: &[&str] = &[
     "@x",
 ];
 
-pub(super) const TOML: &[&str] = &[
+/// TOML, right and wrong.
+pub const TOML: &[&str] = &[
     "a = 1",
     "a = \"x\"\n[t]\nb = [1, 2]\n",
     "",

@@ -1,6 +1,7 @@
 //! Regular expressions, versions and their constraints.
 
-pub(super) const PATTERNS: &[&str] = &[
+/// Regular expressions, right and wrong.
+pub const PATTERNS: &[&str] = &[
     "a",
     "^a+$",
     "[a-z]+",
@@ -110,7 +111,8 @@ pub(super) const REPLACEMENTS: &[&str] = &[
     "$10",
 ];
 
-pub(super) const VERSIONS: &[&str] = &[
+/// Versions, right and wrong.
+pub const VERSIONS: &[&str] = &[
     "1.2.3",
     "v1.2.3",
     "1.2",
@@ -146,7 +148,8 @@ pub(super) const VERSIONS: &[&str] = &[
     "1.14.0-0",
 ];
 
-pub(super) const CONSTRAINTS: &[&str] = &[
+/// Constraints, right and wrong.
+pub const CONSTRAINTS: &[&str] = &[
     ">=1.2",
     ">= 1.2.3",
     "^1.2.3",
