@@ -41,7 +41,26 @@ fn mask(text: &[u8]) -> String {
         out.push_str(if digits >= 5 { "ADDRESS" } else { &rest[at..at + 2 + digits] });
         rest = &rest[at + 2 + digits..];
     }
-    out + rest
+    without_locations(&(out + rest))
+}
+
+/// Under `%d` a time is three numbers, the last of which is an address.
+fn without_locations(text: &str) -> String {
+    let mut out = String::new();
+    let mut parts = text.split('}').peekable();
+    while let Some(part) = parts.next() {
+        let (before, inner) = part.rsplit_once('{').unwrap_or(("", part));
+        let numbers: Vec<&str> = inner.split(' ').collect();
+        let is_number = |word: &&str| word.bytes().all(|byte| byte.is_ascii_digit());
+        match numbers.as_slice() {
+            [_, _, address] if numbers.iter().all(|word| is_number(&word)) && address.len() >= 8 => {
+                out.push_str(&format!("{before}{{{} {} ADDRESS", numbers[0], numbers[1]));
+            }
+            _ => out.push_str(part),
+        }
+        out.push_str(if parts.peek().is_some() { "}" } else { "" });
+    }
+    out
 }
 
 /// An answer for people.

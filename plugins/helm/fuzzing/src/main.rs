@@ -41,10 +41,12 @@ struct Args {
 fn main() -> Result<ExitCode> {
     let args = Args::parse();
     if let Some(file) = &args.calls {
-        return compare(fs::read_to_string(file)?.lines().map(Question::call).collect(), args.keep);
+        let questions: Vec<_> = fs::read_to_string(file)?.lines().map(Question::call).collect();
+        return compare(&questions, args.keep);
     }
     if let Some(file) = &args.templates {
-        return compare(fs::read_to_string(file)?.lines().map(templates::in_chart).collect(), args.keep);
+        let questions: Vec<_> = fs::read_to_string(file)?.lines().map(templates::in_chart).collect();
+        return compare(&questions, args.keep);
     }
     let areas = args.only.map_or_else(|| Area::ALL.to_vec(), |area| vec![area]);
     let time = Duration::from_secs(args.seconds);
@@ -54,8 +56,8 @@ fn main() -> Result<ExitCode> {
 }
 
 /// Shows every question that is answered differently.
-fn compare(questions: Vec<Question>, keep: Option<Area>) -> Result<ExitCode> {
-    let answers = Oracle::build()?.ask(&questions)?;
+fn compare(questions: &[Question], keep: Option<Area>) -> Result<ExitCode> {
+    let answers = Oracle::build()?.ask(questions)?;
     let (mut worker, mut code) = (Worker::default(), ExitCode::SUCCESS);
     for (question, theirs) in questions.iter().zip(answers) {
         if let Some(area) = keep.filter(|_| !theirs.unstable) {

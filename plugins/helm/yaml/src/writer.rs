@@ -285,7 +285,7 @@ impl Writer {
             Plain::Value(value) => self.value(&value, context)?,
             Plain::Text(text) => self.text(&text)?,
             Plain::Time(time) | Plain::OddTime(time) if self.dialect == Dialect::V3 => {
-                self.emitter.word(&time)
+                self.emitter.word(&time);
             }
             Plain::OddTime(_) => return Err(Odd),
             Plain::Time(time) => self.emitter.text(&time),
