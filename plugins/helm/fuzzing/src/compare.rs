@@ -53,7 +53,7 @@ fn without_locations(text: &str) -> String {
         let numbers: Vec<&str> = inner.split(' ').collect();
         let is_number = |word: &&str| word.bytes().all(|byte| byte.is_ascii_digit());
         match numbers.as_slice() {
-            [_, _, address] if numbers.iter().all(|word| is_number(word)) && address.len() >= 8 => {
+            [_, _, address] if numbers.iter().all(is_number) && address.len() >= 8 => {
                 out.push_str(&format!("{before}{{{} {} ADDRESS", numbers[0], numbers[1]));
             }
             _ => out.push_str(part),

@@ -73,6 +73,18 @@ impl Oracle {
     /// # Errors
     /// The program cannot be started.
     pub fn ask(&mut self, questions: &[Question]) -> Result<Vec<Answer>> {
+        self.ask_each(questions, false)
+    }
+
+    /// The same, but when one question has no answer the rest is not asked: they are likely to be of its kind.
+    ///
+    /// # Errors
+    /// The program cannot be started.
+    pub fn ask_alike(&mut self, questions: &[Question]) -> Result<Vec<Answer>> {
+        self.ask_each(questions, true)
+    }
+
+    fn ask_each(&mut self, questions: &[Question], alike: bool) -> Result<Vec<Answer>> {
         let mut answers: Vec<Answer> = Vec::with_capacity(questions.len());
         while answers.len() < questions.len() {
             let process = match self.process.take() {
@@ -94,6 +106,8 @@ impl Oracle {
             }
             if answers.last().is_none_or(|answer| !answer.error.starts_with(b"the oracle gave no answer")) {
                 self.process = Some(process);
+            } else if alike {
+                answers.resize(questions.len(), Answer::none("not asked"));
             }
         }
         Ok(answers)
@@ -108,7 +122,7 @@ impl Oracle {
     /// The program cannot be started.
     pub fn insists(&mut self, question: &Question, answer: &Answer) -> Result<bool> {
         let again = vec![question.clone(); AGAIN];
-        Ok(self.ask(&again)?.iter().all(|other| other == answer))
+        Ok(self.ask_alike(&again)?.iter().all(|other| other == answer))
     }
 }
 

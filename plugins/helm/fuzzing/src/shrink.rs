@@ -66,7 +66,7 @@ impl Shrinker<'_> {
                 return Ok(false);
             }
             self.left -= some.len();
-            let answers = self.oracle.ask(some)?;
+            let answers = self.oracle.ask_alike(some)?;
             for (question, theirs) in some.iter().zip(answers) {
                 let ours = self.worker.answer(question);
                 if differ(question, &ours, &theirs) && self.oracle.insists(question, &theirs)? {
