@@ -8,6 +8,7 @@ mod build;
 mod cluster;
 mod demo;
 mod deploy;
+mod fuzz;
 mod image;
 mod setup;
 mod steps;
@@ -48,6 +49,8 @@ enum Task {
     /// Figures of the host at work.
     #[command(subcommand)]
     Bench(bench::BenchTask),
+    /// Compare the Helm engine with Helm's own code on made-up charts, templates, values and YAML.
+    FuzzHelm(fuzz::FuzzArgs),
     /// Everything CI runs: format, lints, guests, tests on a real API server and a real node, docs.
     Test(test::TestArgs),
     /// Check that released directories of the plugin interface did not change.
@@ -62,6 +65,7 @@ fn main() -> Result<()> {
         Task::Cluster(task) => cluster::run(task),
         Task::Demo(args) => demo::demo(&args),
         Task::Bench(task) => bench::bench(&task),
+        Task::FuzzHelm(args) => fuzz::fuzz_helm(&args),
         Task::Test(args) => test::test(&args),
         Task::CheckWit => wit::check(),
     }

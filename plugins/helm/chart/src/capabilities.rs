@@ -1,10 +1,9 @@
 //! `.Capabilities`: what the cluster (or the offline default) offers. Helm's `pkg/chart/common/capabilities.go`.
 
 mod defaults;
+mod objects;
 
-use helm_template::{
-    CallError, Context, List, Method, NamedType, Object, Signature, Str, Type, Value, fmt::quote,
-};
+use helm_template::{List, Value, fmt::quote};
 use thiserror::Error;
 
 pub use self::defaults::{DEFAULT_API_VERSIONS, DEFAULT_KUBE_VERSION};
@@ -166,142 +165,18 @@ impl Capabilities {
     #[must_use]
     pub fn to_value(&self) -> Value {
         let versions = self.api_versions.iter().map(Value::from).collect();
-        Value::object(CapabilitiesObject {
-            kube_version: Value::object(KubeVersionObject(self.kube_version.clone())),
-            api_versions: Value::List(List::typed(&VERSION_SET, versions)),
-            helm_version: Value::object(HelmVersionObject(self.helm_version.clone())),
+        Value::object(objects::Capabilities {
+            kube_version: self.kube_version.clone(),
+            api_versions: Value::List(List::typed(&objects::VERSION_SET, versions)),
+            helm_version: Value::object(objects::HelmVersion(self.helm_version.clone())),
         })
-    }
-}
-
-static CAPABILITIES: Type =
-    Type::Named(&NamedType { name: "common.Capabilities", underlying: Type::Struct, methods: &[] });
-
-static KUBE_VERSION: Type = Type::Named(&NamedType {
-    name: "common.KubeVersion",
-    underlying: Type::Struct,
-    methods: &[
-        Method { name: "String", signature: Signature::new(&[], Type::String), body: kube_version_string },
-        Method { name: "GitVersion", signature: Signature::new(&[], Type::String), body: kube_version_git },
-    ],
-});
-
-static VERSION_SET: Type = Type::Named(&NamedType {
-    name: "common.VersionSet",
-    underlying: Type::STRINGS,
-    methods: &[Method {
-        name: "Has",
-        signature: Signature::new(&[Type::String], Type::Bool),
-        body: version_set_has,
-    }],
-});
-
-static BUILD_INFO: Type =
-    Type::Named(&NamedType { name: "version.BuildInfo", underlying: Type::Struct, methods: &[] });
-
-fn kube_version_string(_: &mut Context, receiver: &Value, _: &[Value]) -> Result<Value, CallError> {
-    let version = receiver.as_object::<KubeVersionObject>();
-    Ok(version.map_or(Value::Nil, |version| (&version.0.normalized).into()))
-}
-
-fn kube_version_git(_: &mut Context, receiver: &Value, _: &[Value]) -> Result<Value, CallError> {
-    let version = receiver.as_object::<KubeVersionObject>();
-    Ok(version.map_or(Value::Nil, |version| (&version.0.version).into()))
-}
-
-fn version_set_has(_: &mut Context, receiver: &Value, arguments: &[Value]) -> Result<Value, CallError> {
-    let wanted = arguments.first().and_then(Value::as_bytes);
-    let set = receiver.as_list().map(List::as_slice).unwrap_or_default();
-    Ok(set.iter().any(|version| version.as_bytes() == wanted).into())
-}
-
-#[derive(Debug)]
-struct CapabilitiesObject {
-    kube_version: Value,
-    api_versions: Value,
-    helm_version: Value,
-}
-
-impl Object for CapabilitiesObject {
-    fn ty(&self) -> Type {
-        Type::Pointer(&CAPABILITIES)
-    }
-
-    fn field(&self, name: &str) -> Option<Value> {
-        match name {
-            "KubeVersion" => Some(self.kube_version.clone()),
-            "APIVersions" => Some(self.api_versions.clone()),
-            "HelmVersion" => Some(self.helm_version.clone()),
-            _ => None,
-        }
-    }
-
-    fn fields(&self) -> Vec<(&'static str, Value)> {
-        vec![
-            ("KubeVersion", self.kube_version.clone()),
-            ("APIVersions", self.api_versions.clone()),
-            ("HelmVersion", self.helm_version.clone()),
-        ]
-    }
-}
-
-#[derive(Debug)]
-struct KubeVersionObject(KubeVersion);
-
-impl Object for KubeVersionObject {
-    fn ty(&self) -> Type {
-        KUBE_VERSION
-    }
-
-    fn field(&self, name: &str) -> Option<Value> {
-        match name {
-            "Version" => Some((&self.0.version).into()),
-            "Major" => Some((&self.0.major).into()),
-            "Minor" => Some((&self.0.minor).into()),
-            _ => None,
-        }
-    }
-
-    fn fields(&self) -> Vec<(&'static str, Value)> {
-        vec![
-            ("Version", (&self.0.version).into()),
-            ("normalizedVersion", (&self.0.normalized).into()),
-            ("Major", (&self.0.major).into()),
-            ("Minor", (&self.0.minor).into()),
-        ]
-    }
-
-    fn text(&self) -> Option<Str> {
-        Some((&self.0.normalized).into())
-    }
-}
-
-#[derive(Debug)]
-struct HelmVersionObject(HelmVersion);
-
-impl Object for HelmVersionObject {
-    fn ty(&self) -> Type {
-        BUILD_INFO
-    }
-
-    fn field(&self, name: &str) -> Option<Value> {
-        self.fields().into_iter().find(|(field, _)| *field == name).map(|(_, value)| value)
-    }
-
-    fn fields(&self) -> Vec<(&'static str, Value)> {
-        vec![
-            ("Version", (&self.0.version).into()),
-            ("GitCommit", (&self.0.git_commit).into()),
-            ("GitTreeState", (&self.0.git_tree_state).into()),
-            ("GoVersion", (&self.0.go_version).into()),
-            ("KubeClientVersion", (&self.0.kube_client_version).into()),
-        ]
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use helm_template::{Context, Object as _};
 
     #[test]
     fn versions_are_normalised_for_constraints_and_kept_as_given() {
@@ -334,15 +209,15 @@ mod tests {
     #[test]
     fn templates_see_versions_and_ask_for_api_versions() {
         let value = Capabilities::default().to_value();
-        let capabilities = value.as_object::<CapabilitiesObject>().unwrap();
+        let capabilities = value.as_object::<objects::Capabilities>().unwrap();
         assert_eq!(value.type_name(), "*common.Capabilities");
         let versions = capabilities.field("APIVersions").unwrap();
         let has = |version: &str| {
-            version_set_has(&mut Context::detached(), &versions, &[version.into()]).unwrap().truth()
+            objects::version_set_has(&mut Context::detached(), &versions, &[version.into()]).unwrap().truth()
         };
         assert!(has("apps/v1") && has("apiextensions.k8s.io/v1beta1"));
         assert!(!has("apps/v1/Deployment") && !has("monitoring.coreos.com/v1"));
         let kube = capabilities.field("KubeVersion").unwrap();
-        assert_eq!(kube.as_object::<KubeVersionObject>().unwrap().field("Minor"), Some("37".into()));
+        assert_eq!(kube.as_object::<objects::KubeVersion>().unwrap().field("Minor"), Some("37".into()));
     }
 }

@@ -10,7 +10,7 @@ use thiserror::Error;
 
 /// A value of the wrong type.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {found} into Go {target}")]
+#[error("error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {found} into {target}")]
 pub struct DecodeError {
     /// JSON's name of the type that is there.
     found: &'static str,
@@ -43,7 +43,9 @@ impl<'a> Path<'a> {
     }
 
     fn error(&self, value: &Value, go_type: &str) -> DecodeError {
-        let mut target = "struct field ".to_owned();
+        // Go guesses from the last step whether this is an element of a list.
+        let index = !self.name.is_empty() && self.name.bytes().all(|byte| byte.is_ascii_digit());
+        let mut target = if index { String::new() } else { "Go struct field ".to_owned() };
         self.write(&mut target);
         target.push_str(" of type ");
         target.push_str(go_type);
@@ -59,7 +61,7 @@ pub(crate) fn document(value: Value, go_type: &str) -> Result<Fields<'static>, D
     match value {
         Value::Map(map) => Ok(Fields { map, path: None }),
         Value::Nil => Ok(Fields { map: Map::new(), path: None }),
-        other => Err(DecodeError { found: json_type(&other), target: format!("value of type {go_type}") }),
+        other => Err(DecodeError { found: json_type(&other), target: format!("Go value of type {go_type}") }),
     }
 }
 
@@ -271,6 +273,10 @@ mod tests {
             (
                 broken.structs("maintainers", "v2.Maintainer", |m| m.string("name")).unwrap_err(),
                 "object into Go struct field .maintainers.0.name of type string",
+            ),
+            (
+                fields(vec![("keywords", list(list("a".into())))]).strings("keywords").unwrap_err(),
+                "array into .keywords.0 of type string",
             ),
             (broken.bool("deprecated").unwrap_err(), "string into Go struct field .deprecated of type bool"),
         ] {

@@ -4,78 +4,101 @@
 //! `{one,two}` with patterns inside, `\` takes the next character literally. A pattern that does not compile
 //! matches everything, because Helm then falls back to `**`.
 
-/// A compiled pattern.
+/// How deep braces may be nested.
+const MAX_DEPTH: usize = 100;
+
+/// A compiled pattern: an automaton, so that no pattern takes more steps than it has terms for each character.
 #[derive(Debug)]
 pub(crate) struct Glob {
-    terms: Vec<Term>,
+    steps: Vec<Step>,
 }
 
 #[derive(Debug)]
-enum Term {
-    Text(Vec<char>),
-    Any,
-    Super,
-    Single,
+enum Step {
+    /// One character, then the next step.
+    One(Class),
+    /// Any number of characters, then the next step.
+    Many(Class),
+    /// One of several ways.
+    Fork(Vec<usize>),
+    Jump(usize),
+}
+
+#[derive(Debug)]
+enum Class {
+    Is(char),
+    All,
+    NoSlash,
     List { chars: Vec<char>, negated: bool },
     Range { low: char, high: char, negated: bool },
-    AnyOf(Vec<Vec<Term>>),
+}
+
+impl Class {
+    fn has(&self, c: char) -> bool {
+        match self {
+            Self::Is(wanted) => c == *wanted,
+            Self::All => true,
+            Self::NoSlash => c != '/',
+            Self::List { chars, negated } => chars.contains(&c) != *negated,
+            Self::Range { low, high, negated } => (low..=high).contains(&&c) != *negated,
+        }
+    }
 }
 
 impl Glob {
     /// Reads a pattern; a malformed one becomes `**`.
     pub(crate) fn compile_or_everything(pattern: &str) -> Self {
-        let mut reader = Reader { chars: pattern.chars().collect(), at: 0 };
-        Self { terms: reader.terms(0).unwrap_or_else(|| vec![Term::Super]) }
+        let mut reader = Reader { chars: pattern.chars().collect(), at: 0, steps: Vec::new() };
+        match reader.terms(0) {
+            Some(()) => Self { steps: reader.steps },
+            None => Self { steps: vec![Step::Many(Class::All)] },
+        }
     }
 
     /// Whether the whole of `name` matches.
     pub(crate) fn matches(&self, name: &str) -> bool {
-        let name: Vec<char> = name.chars().collect();
-        let refs: Vec<&Term> = self.terms.iter().collect();
-        matches(&refs, &name)
+        let mut at = self.reached(vec![0]);
+        for c in name.chars() {
+            let mut next = Vec::new();
+            for place in at {
+                match self.steps.get(place) {
+                    Some(Step::One(class)) if class.has(c) => next.push(place + 1),
+                    Some(Step::Many(class)) if class.has(c) => next.push(place),
+                    _ => {}
+                }
+            }
+            if next.is_empty() {
+                return false;
+            }
+            at = self.reached(next);
+        }
+        at.contains(&self.steps.len())
     }
-}
 
-/// Backtracking over the terms left; patterns in charts have a handful of terms.
-fn matches(terms: &[&Term], name: &[char]) -> bool {
-    let Some((first, rest)) = terms.split_first() else {
-        return name.is_empty();
-    };
-    let tail = name.split_first();
-    match first {
-        Term::Text(text) => name.strip_prefix(text.as_slice()).is_some_and(|name| matches(rest, name)),
-        Term::Single => tail.is_some_and(|(c, name)| *c != '/' && matches(rest, name)),
-        Term::List { chars, negated } => {
-            tail.is_some_and(|(c, name)| chars.contains(c) != *negated && matches(rest, name))
+    /// The places that are reached without a character, each once.
+    fn reached(&self, from: Vec<usize>) -> Vec<usize> {
+        let mut seen = vec![false; self.steps.len() + 1];
+        let (mut pending, mut reached) = (from, Vec::new());
+        while let Some(place) = pending.pop() {
+            if seen.get_mut(place).is_none_or(|seen| std::mem::replace(seen, true)) {
+                continue;
+            }
+            reached.push(place);
+            match self.steps.get(place) {
+                Some(Step::Many(_)) => pending.push(place + 1),
+                Some(Step::Fork(ways)) => pending.extend(ways),
+                Some(Step::Jump(target)) => pending.push(*target),
+                _ => {}
+            }
         }
-        Term::Range { low, high, negated } => {
-            tail.is_some_and(|(c, name)| (low..=high).contains(&c) != *negated && matches(rest, name))
-        }
-        Term::Any => matches_after_any(rest, name, |c| c != '/'),
-        Term::Super => matches_after_any(rest, name, |_| true),
-        Term::AnyOf(alternatives) => alternatives.iter().any(|alternative| {
-            let joined: Vec<&Term> = alternative.iter().chain(rest.iter().copied()).collect();
-            matches(&joined, name)
-        }),
-    }
-}
-
-fn matches_after_any(rest: &[&Term], name: &[char], passes: impl Fn(char) -> bool) -> bool {
-    let mut name = name;
-    loop {
-        if matches(rest, name) {
-            return true;
-        }
-        match name.split_first() {
-            Some((&c, tail)) if passes(c) => name = tail,
-            _ => return false,
-        }
+        reached
     }
 }
 
 struct Reader {
     chars: Vec<char>,
     at: usize,
+    steps: Vec<Step>,
 }
 
 impl Reader {
@@ -91,54 +114,72 @@ impl Reader {
 
     /// Terms up to the end, or, inside braces (`depth > 0`), up to a comma or closing brace that is left unread.
     /// `None` when the pattern is malformed.
-    fn terms(&mut self, depth: usize) -> Option<Vec<Term>> {
-        let mut terms = Vec::new();
+    fn terms(&mut self, depth: usize) -> Option<()> {
         while let Some(c) = self.peek() {
             if depth > 0 && matches!(c, ',' | '}') {
                 break;
             }
             self.at += 1;
-            match c {
-                '?' => terms.push(Term::Single),
+            let step = match c {
+                '?' => Step::One(Class::NoSlash),
                 '*' if self.peek() == Some('*') => {
                     self.at += 1;
-                    terms.push(Term::Super);
+                    Step::Many(Class::All)
                 }
-                '*' => terms.push(Term::Any),
-                '[' => terms.push(self.range()?),
-                '{' => terms.push(self.alternatives(depth + 1)?),
+                '*' => Step::Many(Class::NoSlash),
+                '[' => Step::One(self.range()?),
+                '{' => {
+                    self.alternatives(depth + 1)?;
+                    continue;
+                }
                 _ => {
                     self.at -= 1;
                     let breakers = if depth > 0 { "?*[{}," } else { "?*[{" };
                     let text = self.text(breakers);
-                    if !text.is_empty() {
-                        terms.push(Term::Text(text));
-                    }
+                    self.steps.extend(text.into_iter().map(|c| Step::One(Class::Is(c))));
+                    continue;
                 }
-            }
+            };
+            self.steps.push(step);
         }
-        Some(terms)
+        Some(())
     }
 
     /// After `{`. An unclosed brace ends with the pattern, as in the original.
-    fn alternatives(&mut self, depth: usize) -> Option<Term> {
-        let mut alternatives = vec![self.terms(depth)?];
-        while self.next() == Some(',') {
-            alternatives.push(self.terms(depth)?);
+    fn alternatives(&mut self, depth: usize) -> Option<()> {
+        if depth > MAX_DEPTH {
+            return None;
         }
-        Some(Term::AnyOf(alternatives))
+        let fork = self.steps.len();
+        self.steps.push(Step::Fork(Vec::new()));
+        let (mut ways, mut ends) = (Vec::new(), Vec::new());
+        loop {
+            ways.push(self.steps.len());
+            self.terms(depth)?;
+            ends.push(self.steps.len());
+            self.steps.push(Step::Jump(0));
+            if self.next() != Some(',') {
+                break;
+            }
+        }
+        let after = self.steps.len();
+        for end in ends {
+            *self.steps.get_mut(end)? = Step::Jump(after);
+        }
+        *self.steps.get_mut(fork)? = Step::Fork(ways);
+        Some(())
     }
 
     /// After `[`: `!`, then either one `low-high` or a list of characters in which `-` is literal.
-    fn range(&mut self) -> Option<Term> {
+    fn range(&mut self) -> Option<Class> {
         let negated = self.peek() == Some('!');
         self.at += usize::from(negated);
         if self.chars.get(self.at + 1) == Some(&'-') {
             let (low, _, high) = (self.next()?, self.next()?, self.next()?);
-            return (self.next()? == ']' && low <= high).then_some(Term::Range { low, high, negated });
+            return (self.next()? == ']' && low <= high).then_some(Class::Range { low, high, negated });
         }
         let chars = self.text("]");
-        (self.next()? == ']' && !chars.is_empty()).then_some(Term::List { chars, negated })
+        (self.next()? == ']' && !chars.is_empty()).then_some(Class::List { chars, negated })
     }
 
     /// Characters up to an unescaped one of `breakers`; a trailing backslash is dropped.
@@ -198,6 +239,16 @@ mod tests {
         ] {
             assert_eq!(Glob::compile_or_everything(pattern).matches(name), want, "{pattern:?} on {name:?}");
         }
+    }
+
+    #[test]
+    fn a_pattern_that_could_be_tried_in_many_ways_is_decided_at_once() {
+        let name = "a".repeat(2000);
+        for pattern in ["*a".repeat(50) + "b", "{a,a}".repeat(50) + "b", "**a".repeat(50) + "b"] {
+            assert!(!Glob::compile_or_everything(&pattern).matches(&name), "{pattern}");
+        }
+        assert!(Glob::compile_or_everything(&"{a,a}".repeat(50)).matches(&"a".repeat(50)));
+        assert!(Glob::compile_or_everything(&"{".repeat(100_000)).matches("x"));
     }
 
     #[test]

@@ -2,16 +2,6 @@
 
 use helm_template::{List, Map, Value};
 
-/// Reads the JSON value that `text` starts with, and how many bytes it takes.
-pub(crate) fn decode_first(text: &str) -> Result<(Value, usize), String> {
-    let mut stream = serde_json::Deserializer::from_str(text).into_iter();
-    match stream.next() {
-        Some(Ok(json)) => Ok((to_value(&json), stream.byte_offset())),
-        Some(Err(error)) => Err(error.to_string()),
-        None => Err("unexpected end of JSON input".to_owned()),
-    }
-}
-
 /// Reads JSON text.
 ///
 /// # Errors
@@ -63,12 +53,5 @@ mod tests {
         assert_eq!(values.as_map().unwrap().get("a"), Some(1.0.into()));
         assert_eq!(object.as_map().unwrap().get("a"), Some(1_i64.into()));
         assert_eq!(object.as_map().unwrap().get("b"), Some(vec![Value::from(1.5), Value::Nil].into()));
-    }
-
-    #[test]
-    fn the_first_value_ends_where_it_ends() {
-        assert_eq!(decode_first("{\"a\":1},b=2").unwrap().1, 7);
-        assert_eq!(decode_first("12,b").unwrap(), (12.0.into(), 2));
-        assert!(decode_first("").is_err() && decode_first("[1").is_err());
     }
 }

@@ -10,6 +10,7 @@ mod text;
 use crate::{chart::Chart, values::is_table};
 use boon::{Compiler, SchemaIndex, Schemas, UrlLoader};
 use helm_template::{Map, Value};
+use helm_yaml::json::first_from_json;
 use std::{collections::HashMap, error::Error, fmt::Write as _, rc::Rc};
 use thiserror::Error as ThisError;
 
@@ -83,13 +84,27 @@ impl SchemaCache {
 }
 
 fn compile(schema: &[u8]) -> Result<Compiled, String> {
-    let document: serde_json::Value = serde_json::from_slice(schema).map_err(|error| error.to_string())?;
+    let document: serde_json::Value =
+        serde_json::from_slice(schema).map_err(|error| json_error(schema).unwrap_or(error.to_string()))?;
     let mut compiler = Compiler::new();
     compiler.use_loader(Box::new(Offline));
     compiler.add_resource(LOCATION, document.clone()).map_err(|error| text::compile_error(&error))?;
     let mut schemas = Schemas::new();
     let index = compiler.compile(LOCATION, &mut schemas).map_err(|error| text::compile_error(&error))?;
     Ok(Compiled { document, schemas, index })
+}
+
+/// What Go says of a schema that is not JSON.
+fn json_error(schema: &[u8]) -> Option<String> {
+    match first_from_json(schema) {
+        // Numbers may be of any size there.
+        Err(helm_yaml::json::Error::Type { .. }) => None,
+        Err(error) => Some(error.to_string()),
+        Ok((_, length)) if !schema.get(length..)?.trim_ascii().is_empty() => {
+            Some("invalid character after top-level value".to_owned())
+        }
+        Ok(_) => None,
+    }
 }
 
 /// Refuses to load anything: a chart is rendered from what it contains.

@@ -4,8 +4,8 @@
 //! the first `=` is the value. `\` takes the next character literally, `{a,b}` is a list. Whatever was set
 //! before an error is found stays set.
 
-use crate::json;
-use helm_template::{List, Map, Value, fmt::quote};
+use helm_template::{List, Map, Value, fmt::quote, strconv::parse_int};
+use helm_yaml::json::first_from_json;
 use thiserror::Error;
 
 /// The highest list index that may be set.
@@ -191,7 +191,14 @@ impl Parser<'_, '_> {
                 Err(StrvalsError::EndsWithComma(quote(key.as_bytes())).into())
             }
             Some(_) => {
-                let (value, end) = self.value()?;
+                let (value, end) = match self.value() {
+                    Err(Stop::Error(error @ StrvalsError::File(_))) => {
+                        // What could not be read stays as a null, unless it was to be in a list.
+                        set(values, &key, Value::Nil);
+                        return Err(error.into());
+                    }
+                    other => other?,
+                };
                 set(values, &key, value);
                 if end { Err(Stop::End) } else { Ok(()) }
             }
@@ -232,13 +239,9 @@ impl Parser<'_, '_> {
         if stop.is_none() {
             return Err(Stop::End);
         }
-        text.parse().map_err(|error: std::num::ParseIntError| {
-            let reason = match error.kind() {
-                std::num::IntErrorKind::PosOverflow | std::num::IntErrorKind::NegOverflow => {
-                    "value out of range"
-                }
-                _ => "invalid syntax",
-            };
+        parse_int(&text, 10, 64).map_err(|error| {
+            let range = error.to_string().ends_with("value out of range");
+            let reason = if range { "value out of range" } else { "invalid syntax" };
             StrvalsError::Index(quote(text.as_bytes()), reason).into()
         })
     }
@@ -338,7 +341,8 @@ impl Parser<'_, '_> {
         if self.skip_empty() {
             return Ok(Value::Nil);
         }
-        let (value, length) = json::decode_first(self.rest).map_err(StrvalsError::Json)?;
+        let (value, length) =
+            first_from_json(self.rest.as_bytes()).map_err(|error| StrvalsError::Json(error.to_string()))?;
         self.rest = self.rest.get(length..).unwrap_or("");
         self.skip_empty();
         Ok(value)

@@ -103,7 +103,7 @@ fn dig(args: &[Value]) -> Result {
         return Err(fail("dig needs at least three arguments"));
     }
     let wrong = |value: &Value, wanted: &str| {
-        let given = if value.is_nil() { "nil".to_owned() } else { value.type_name() };
+        let given = if matches!(value, Value::Nil) { "nil".to_owned() } else { value.type_name() };
         fail(format!("interface conversion: interface {{}} is {given}, not {wanted}"))
     };
     let table = |value: &Value| match value {

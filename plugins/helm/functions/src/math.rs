@@ -83,7 +83,7 @@ fn floats(all: &mut Register) {
         move |args: &[Value]| Ok(Value::from(args.iter().map(to_float64).reduce(choose).unwrap_or_default()))
     };
     all.add("maxf", FLOATS, pick(max));
-    all.add("minf", FLOATS, pick(|a, b| -max(-a, -b)));
+    all.add("minf", FLOATS, pick(min));
 }
 
 /// `round` of sprig's numeric.go.
@@ -130,6 +130,12 @@ fn power_of_ten(places: i64) -> f64 {
         exponent -= step;
     }
     result
+}
+
+/// `math.Min`. Its NaN has no sign.
+fn min(a: f64, b: f64) -> f64 {
+    let least = -max(-a, -b);
+    if least.is_nan() { f64::NAN } else { least }
 }
 
 /// `math.Max`: NaN wins, but for infinity; +0 is more than -0.

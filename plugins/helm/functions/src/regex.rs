@@ -292,14 +292,20 @@ const MOST_COMPILED: usize = 256;
 /// The size of a compiled expression, in bytes.
 const MOST_BYTES: usize = 64 << 20;
 
+/// What is wrong with a pattern that is no UTF-8 from a place on: that, unless something before is.
+fn not_utf8(source: &[u8], valid: usize) -> Error {
+    let (before, rest) = source.split_at_checked(valid).unwrap_or_default();
+    match syntax::translate(&String::from_utf8_lossy(before)) {
+        Err(error) if !error.is_of_the_end() => error,
+        _ => Error::new(Code::Utf8, &String::from_utf8_lossy(rest)),
+    }
+}
+
 fn compiled(source: &[u8]) -> Result<Rc<Expression>, Error> {
     if let Some(known) = COMPILED.with_borrow(|known| known.get(source).cloned()) {
         return Ok(known);
     }
-    let pattern = std::str::from_utf8(source).map_err(|error| {
-        let rest = source.get(error.valid_up_to()..).unwrap_or_default();
-        Error::new(Code::Utf8, &String::from_utf8_lossy(rest))
-    })?;
+    let pattern = std::str::from_utf8(source).map_err(|error| not_utf8(source, error.valid_up_to()))?;
     let translated = syntax::translate(pattern)?;
     let regex = RegexBuilder::new(&translated.pattern)
         .size_limit(MOST_BYTES)

@@ -9,6 +9,7 @@ use helm_template::{Signature, Type, Value};
 
 use crate::register::{Register, fail, text};
 
+mod change;
 mod constraint;
 mod object;
 
@@ -26,6 +27,12 @@ pub enum SemverError {
     /// `ErrVersionTooLong`.
     #[error("version string is too long (max {MAX_VERSION} bytes)")]
     TooLong,
+    /// `ErrInvalidPrerelease`.
+    #[error("invalid prerelease string")]
+    Prerelease,
+    /// `ErrInvalidMetadata`.
+    #[error("invalid metadata string")]
+    Metadata,
     /// A number is larger than 64 bits.
     #[error("error parsing version segment: {0}")]
     Number(#[from] NumberError),
@@ -51,7 +58,7 @@ const MAX_CONSTRAINT: usize = 512;
 const MAX_GROUPS: usize = 32;
 
 /// A version. Missing parts are zero; a leading `v` is allowed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Version {
     /// First number.
     pub major: u64,

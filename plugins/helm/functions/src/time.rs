@@ -4,6 +4,7 @@ pub(crate) mod civil;
 pub(crate) mod duration;
 pub(crate) mod format;
 mod layout;
+mod marshal;
 mod methods;
 pub(crate) mod object;
 pub(crate) mod parse;

@@ -9,7 +9,7 @@ mod write;
 use helm_template::Value;
 use thiserror::Error;
 
-pub use self::read::{from_json, from_json_list, from_json_map};
+pub use self::read::{first_from_json, from_json, from_json_list, from_json_map};
 pub(crate) use self::write::push_value;
 pub use self::write::{to_json, to_json_pretty, to_json_raw};
 
@@ -36,6 +36,9 @@ pub enum Error {
     /// A value that JSON does not have: `+Inf`, `-Inf`, `NaN`, or one that contains itself.
     #[error("json: unsupported value: {0}")]
     UnsupportedValue(String),
+    /// A time whose year does not fit.
+    #[error("json: error calling MarshalJSON for type *time.Time: year outside of range [0,9999]")]
+    Year,
     /// A value of a type that JSON does not have: a function.
     #[error("json: unsupported type: {0}")]
     UnsupportedType(String),

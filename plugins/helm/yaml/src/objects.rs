@@ -13,6 +13,8 @@ pub(crate) enum Plain {
     Text(Str),
     /// A point in time, as `time.RFC3339Nano` prints it.
     Time(String),
+    /// A point in time that JSON has no form for: its year has not four digits.
+    OddTime(String),
     /// The exported fields of a struct, in the order of their declaration.
     Fields(Vec<(&'static str, Value)>),
 }
@@ -20,7 +22,7 @@ pub(crate) enum Plain {
 /// What encoding/json sees.
 ///
 /// Go's reflection looks for `MarshalJSON`; here a type that has a text and nothing else to show counts as one that
-/// marshals to this text, as `semver.Version` does. Names in struct tags are not known.
+/// marshals to this text, as `semver.Version` does.
 pub(crate) fn plain(object: &ObjectRef) -> Plain {
     if object.is_nil() {
         return Plain::Null;
@@ -28,11 +30,20 @@ pub(crate) fn plain(object: &ObjectRef) -> Plain {
     if let Some(value) = object.underlying() {
         return Plain::Value(value);
     }
+    if let Some(fields) = object.json_fields() {
+        return Plain::Fields(fields);
+    }
+    without_tags(object)
+}
+
+/// What an encoder sees that does not know the tags for JSON.
+fn without_tags(object: &ObjectRef) -> Plain {
     let mut fields = object.fields();
     fields.retain(|(name, _)| name.starts_with(|first: char| first.is_uppercase()));
     match object.text() {
         Some(text) if fields.is_empty() => match rfc3339(object, &text) {
-            Some(time) => Plain::Time(time),
+            Some(time) if has_year_of_four(&time) => Plain::Time(time),
+            Some(time) => Plain::OddTime(time),
             None => Plain::Text(text),
         },
         _ => Plain::Fields(fields),
@@ -43,8 +54,13 @@ pub(crate) fn plain(object: &ObjectRef) -> Plain {
 pub(crate) fn plain_of_v3(object: &ObjectRef) -> Plain {
     match object.text() {
         Some(text) if object.ty().to_string() == "time.Duration" => Plain::Text(text),
+        _ if !object.is_nil() && object.json_fields().is_some() => without_tags(object),
         _ => plain(object),
     }
+}
+
+fn has_year_of_four(time: &str) -> bool {
+    time.split('-').next().is_some_and(|year| year.len() == 4)
 }
 
 /// A `time.Time` in the layout of its marshalers. Its `String` has the same parts: `2006-01-02 15:04:05.9 +0100 CET`.

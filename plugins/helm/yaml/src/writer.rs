@@ -284,7 +284,10 @@ impl Writer {
             Plain::Null => self.emitter.word("null"),
             Plain::Value(value) => self.value(&value, context)?,
             Plain::Text(text) => self.text(&text)?,
-            Plain::Time(time) if self.dialect == Dialect::V3 => self.emitter.word(&time),
+            Plain::Time(time) | Plain::OddTime(time) if self.dialect == Dialect::V3 => {
+                self.emitter.word(&time);
+            }
+            Plain::OddTime(_) => return Err(Odd),
             Plain::Time(time) => self.emitter.text(&time),
             Plain::Fields(fields) => self.fields(fields)?,
         }

@@ -47,4 +47,9 @@ impl Error {
     pub(super) fn new(code: Code, part: &str) -> Self {
         Self { code, part: part.to_owned() }
     }
+
+    /// Whether it is about what is missing at the end.
+    pub(super) fn is_of_the_end(&self) -> bool {
+        matches!(self.code, Code::MissingBracket | Code::MissingParen | Code::TrailingBackslash)
+    }
 }

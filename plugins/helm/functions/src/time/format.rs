@@ -2,9 +2,12 @@
 
 use std::fmt::Write as _;
 
+use helm_template::fmt::quote;
+
 use super::Time;
 use super::civil::{Civil, civil};
 use super::layout::{LONG_DAYS, LONG_MONTHS, OffsetForm, Part, next};
+use super::zone::Zone;
 
 /// The name of a month, from 1; `%!Month(13)` where there is none.
 pub(super) fn month_name(month: i64) -> String {
@@ -44,6 +47,23 @@ impl Time {
             let _ = write!(text, " m=+{}.{:09}", reading.as_secs(), reading.subsec_nanos());
         }
         text
+    }
+
+    /// `Time.GoString`.
+    pub(crate) fn go_text(&self) -> String {
+        let at = civil(self.local_seconds());
+        let month = match at.month {
+            1..=12 => format!("time.{}", month_name(at.month)),
+            other => other.to_string(),
+        };
+        let zone = match &self.zone {
+            Zone::Utc => "time.UTC".to_owned(),
+            Zone::Local => "time.Local".to_owned(),
+            other => format!("time.Location({})", quote(other.name().as_bytes())),
+        };
+        let Civil { year, day, hour, minute, second, .. } = at;
+        let nanoseconds = self.nanoseconds;
+        format!("time.Date({year}, {month}, {day}, {hour}, {minute}, {second}, {nanoseconds}, {zone})")
     }
 
     fn part(&self, part: Part, at: &Civil, (zone, offset): (&str, i64)) -> String {

@@ -6,11 +6,12 @@ use super::civil::{Civil, civil, days_since_epoch};
 use super::duration::{self, in_units};
 use super::object::{self, DURATION, TIME};
 use super::zone::Zone;
-use super::{Time, ZERO};
+use super::{Time, ZERO, marshal};
 
 static TIMES: [Type; 1] = [Type::Named(&TIME)];
 static DURATIONS: [Type; 1] = [Type::Named(&DURATION)];
 static TEXTS: [Type; 1] = [Type::String];
+static LOCATIONS: [Type; 1] = [Type::Pointer(&object::LOCATION_TYPE)];
 static INTS: [Type; 3] = [Type::INT, Type::INT, Type::INT];
 
 // The types of results are left open: naming one here would make a type's value depend on itself.
@@ -34,7 +35,12 @@ fn text(this: &Value) -> Result {
     Ok(Value::String(shown.unwrap_or_default()))
 }
 
-fn of(value: &Value) -> Time {
+/// For methods whose results no template can take.
+fn refused(message: &str) -> Result {
+    Err(CallError::Refused(message.to_owned()))
+}
+
+pub(super) fn of(value: &Value) -> Time {
     value.as_object::<Time>().cloned().unwrap_or_else(Time::zero)
 }
 
@@ -64,7 +70,34 @@ fn since_epoch(this: &Value, unit: i128) -> Value {
 }
 
 /// `time.Time`.
-pub(super) static OF_TIME: [Method; 29] = [
+pub(super) static OF_TIME: [Method; 43] = [
+    marshal::JSON,
+    marshal::TEXT,
+    marshal::BINARY,
+    marshal::GOB,
+    marshal::APPEND_TEXT,
+    marshal::APPEND_BINARY,
+    marshal::APPEND_FORMAT,
+    method("Date", &[], Type::Any, |_, _, _| refused("function Date has 3 return values; should be 1 or 2")),
+    method("Clock", &[], Type::Any, |_, _, _| {
+        refused("function Clock has 3 return values; should be 1 or 2")
+    }),
+    method("ISOWeek", &[], Type::Any, |_, _, _| {
+        refused("invalid function signature for ISOWeek: second return value should be error; is int")
+    }),
+    method("Zone", &[], Type::Any, |_, _, _| {
+        refused("invalid function signature for Zone: second return value should be error; is int")
+    }),
+    method("ZoneBounds", &[], Type::Any, |_, _, _| {
+        refused(
+            "invalid function signature for ZoneBounds: second return value should be error; is time.Time",
+        )
+    }),
+    method("GoString", &[], Type::String, |_, this, _| Ok(of(this).go_text().into())),
+    method("In", &LOCATIONS, TIME_RESULT, |_, this, args| match args.first().and_then(object::zone) {
+        Some(zone) => Ok(object::time(of(this).with_zone(zone))),
+        None => Err("time: missing Location in call to Time.In".into()),
+    }),
     method("Add", &DURATIONS, TIME_RESULT, |_, this, args| {
         Ok(object::time(of(this).plus(nanoseconds(args))))
     }),

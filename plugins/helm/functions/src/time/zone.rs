@@ -53,8 +53,8 @@ impl Zone {
     /// `Location.String`.
     pub(crate) fn name(&self) -> &str {
         match self {
-            Self::Utc => "UTC",
-            Self::Local => "Local",
+            // That is Go's name for the local zone of a machine which has none.
+            Self::Utc | Self::Local => "UTC",
             Self::Fixed(name, _) => name,
             Self::Named(zone) => zone.iana_name().unwrap_or_default(),
         }

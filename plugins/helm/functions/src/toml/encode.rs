@@ -67,7 +67,8 @@ fn plain(value: &Value) -> Plain<'_> {
                     _ => b"2006-01-02T15:04:05.999999999Z07:00",
                 }));
             }
-            let fields = object.fields();
+            let mut fields = object.fields();
+            fields.retain(|(name, _)| name.starts_with(|first: char| first.is_uppercase()));
             match object.text() {
                 Some(text) => Plain::Text(text),
                 None => Plain::Table(fields.into_iter().map(|(name, value)| (name.into(), value)).collect()),

@@ -1,6 +1,6 @@
 //! Keys, certificates and passwords: random, so Go is asked what it finds in ours and in its own.
 
-use crate::{oracle, ours};
+use helm_fuzzing::{Question, ask, ours};
 
 /// What makes something, and what of it is looked at.
 const MAKERS: &[(&str, &[&str])] = &[
@@ -38,12 +38,12 @@ fn certificates_say_and_prove_what_helms_do() {
             .push(format!("{{{{ {maker} }}}}{{{{ certificates {} }}}}", looked_at.join(" ")).into_bytes());
         let shown: Vec<String> = looked_at.iter().map(|part| format!("{{{{ {part} | quote }}}}")).collect();
         let template = format!("{{{{ {maker} }}}}{}", shown.join(" "));
-        let made = ours::render(template.as_bytes()).unwrap_or_else(|error| {
-            panic!("{maker}: {}", String::from_utf8_lossy(&error));
-        });
-        templates.push([b"{{ certificates ", &*made, b" }}"].concat());
+        let made = ours::answer(&Question::call(&template));
+        assert!(made.error.is_empty(), "{maker}: {}", String::from_utf8_lossy(&made.error));
+        templates.push([b"{{ certificates ", &*made.out, b" }}"].concat());
     }
-    let Some(answers) = oracle::ask(&templates) else { return };
+    let questions: Vec<Question> = templates.iter().map(Question::call).collect();
+    let Some(answers) = ask(&questions) else { return };
     for ((maker, _), pair) in MAKERS.iter().zip(answers.chunks(2)) {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let [theirs, ours] = pair else { panic!("an answer is missing") };

@@ -80,6 +80,8 @@ pub enum CallError {
         /// The error it is about.
         error: Box<CallError>,
     },
+    /// The method has results that templates do not take. The evaluator says so without `error calling`.
+    Refused(String),
     /// Any other error, kept for callers that look for its type.
     Other(Box<dyn Error>),
 }
@@ -119,9 +121,8 @@ impl<'e> Link<'e> {
     fn write(self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Exec(error) => error.write_position(f),
-            Self::Cause(ExecCause::Message(message)) | Self::Call(CallError::Message(message)) => {
-                f.write_str(message)
-            }
+            Self::Cause(ExecCause::Message(message))
+            | Self::Call(CallError::Message(message) | CallError::Refused(message)) => f.write_str(message),
             Self::Cause(ExecCause::Call { function, .. }) => write!(f, "error calling {function}: "),
             Self::Cause(ExecCause::NotFound { name, set }) => {
                 write!(f, "template: no template {name} associated with template {set}")
@@ -178,7 +179,7 @@ impl Error for ExecCause {
 impl Error for CallError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
-            Self::Message(_) => None,
+            Self::Message(_) | Self::Refused(_) => None,
             Self::Parse(error) => Some(error),
             Self::Exec(error) => Some(&**error),
             Self::Limit(limit) => Some(limit),

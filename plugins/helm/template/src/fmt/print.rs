@@ -215,6 +215,9 @@ impl<'a> Printer<'a> {
         if verb == 'w' {
             return self.bad_verb(verb, Some(value));
         }
+        if let Some(text) = object.go_text().filter(|_| self.spec.sharp_v && !self.erroring) {
+            return self.spec.string(self.out, text.as_bytes());
+        }
         let by_method = !self.erroring && !self.spec.sharp_v && matches!(verb, 'v' | 's' | 'x' | 'X' | 'q');
         if let Some(text) = object.text().filter(|_| by_method) {
             return self.string(value, text.as_bytes(), verb);

@@ -51,6 +51,7 @@ impl Machine<'_> {
         at: (NodeId, bool),
     ) -> Step<()> {
         self.context.charge(1)?;
+        self.box_arguments(base);
         let args = self.values.get(base..).unwrap_or_default();
         let (node, raw) = at;
         match &function.body {
@@ -66,6 +67,17 @@ impl Machine<'_> {
                     Ok(render) => self.begin_render(render, name.clone(), at),
                     Err(error) => self.call_error(&name.to_str_lossy(), error, node),
                 }
+            }
+        }
+    }
+
+    /// Takes the methods of pointers from structs that are arguments.
+    fn box_arguments(&mut self, base: usize) {
+        for value in self.values.get_mut(base..).unwrap_or_default() {
+            if let Value::Object(object) = value
+                && let Some(boxed) = object.in_interface()
+            {
+                *value = boxed;
             }
         }
     }
@@ -110,6 +122,7 @@ impl Machine<'_> {
         if builtin == Builtin::Call {
             return self.call_value(base, (node, raw));
         }
+        self.box_arguments(base);
         let (values, forms) = (self.values.get(base..), self.forms.get(base..));
         let result = call_builtin(builtin, values.unwrap_or_default(), forms.unwrap_or_default());
         self.drop_arguments(base);
@@ -195,6 +208,7 @@ impl Machine<'_> {
         self.context.charge(1)?;
         match (method.body)(self.context, receiver, &[]) {
             Ok(value) => Ok(Operand::of_type(value, method.signature.result)),
+            Err(CallError::Refused(message)) => self.message(message),
             Err(error) => self.call_error(method.name, error, node),
         }
     }
@@ -269,6 +283,9 @@ impl Machine<'_> {
         let args = self.values.get(base..).unwrap_or_default();
         let result = (method.body)(self.context, &receiver, args);
         self.drop_arguments(base);
+        if let Err(CallError::Refused(message)) = result {
+            return self.message(message);
+        }
         self.result(result, method.signature.result, method.name, (node, raw))
     }
 }

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::{Form, Machine, Operand, Step};
 use crate::fmt;
-use crate::value::{IntType, List, Str, Type, Value};
+use crate::value::{IntType, List, ObjectRef, Str, Type, Value};
 
 /// A loop on its way.
 #[derive(Debug)]
@@ -28,6 +28,8 @@ enum Items {
     Map(std::vec::IntoIter<(Str, Value)>, Type),
     /// Counts from 0 up to a number, with values of the number's type.
     Numbers(u64, Type),
+    /// The same for an object that stands for a number.
+    Objects(u64, ObjectRef),
 }
 
 impl Items {
@@ -38,7 +40,10 @@ impl Items {
             Value::Map(map) => Self::Map(map.snapshot().into_iter(), map.elem()),
             Value::Int(number, ty) => Self::Numbers(u64::try_from(*number).unwrap_or(0), Type::Int(*ty)),
             Value::Uint(number, ty) => Self::Numbers(*number, Type::Uint(*ty)),
-            Value::Object(object) => return Self::of(&object.underlying()?),
+            Value::Object(object) => match Self::of(&object.underlying()?)? {
+                Self::Numbers(end, _) => Self::Objects(end, object.clone()),
+                items => items,
+            },
             _ => return None,
         })
     }
@@ -48,7 +53,7 @@ impl Items {
             Self::List(list) => list.is_empty(),
             Self::Bytes(bytes) => bytes.is_empty(),
             Self::Map(entries, _) => entries.len() == 0,
-            Self::Numbers(end, _) => *end == 0,
+            Self::Numbers(end, _) | Self::Objects(end, _) => *end == 0,
         }
     }
 
@@ -63,6 +68,12 @@ impl Items {
             Self::Map(entries, elem) => entries
                 .next()
                 .map(|(key, value)| (Operand::concrete(key.into()), Operand::of_type(value, *elem))),
+            Self::Objects(end, object) => {
+                u64::try_from(index).ok().filter(|number| number < end)?;
+                let number = i64::try_from(index).ok()?;
+                let value = object.of_number(number).unwrap_or_else(|| Value::int(number));
+                Some((Operand::ABSENT, Operand::concrete(value)))
+            }
             Self::Numbers(end, ty) => {
                 let number = u64::try_from(index).ok().filter(|number| number < end)?;
                 let value = match ty {
@@ -82,7 +93,7 @@ impl Machine<'_> {
         let items = match Items::of(&operand.value) {
             None if matches!(operand.value, Value::Nil) => None,
             None => return self.message(format!("range can't iterate over {}", shown(&operand.value))),
-            Some(Items::Numbers(..)) if declared > 1 => {
+            Some(Items::Numbers(..) | Items::Objects(..)) if declared > 1 => {
                 let number = shown(&operand.value);
                 return self.message(format!("can't use {number} to iterate over more than one variable"));
             }

@@ -32,6 +32,7 @@ impl Value {
                 }
                 Ok(Self::Map(copy))
             }
+            Self::Object(object) => Ok(object.copied().unwrap_or_else(|| self.clone())),
             other => Ok(other.clone()),
         }
     }

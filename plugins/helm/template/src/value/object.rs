@@ -41,9 +41,36 @@ pub trait Object: Any + fmt::Debug {
         None
     }
 
+    /// The value of its type that is made of that number, for types that are made of numbers.
+    fn of_number(&self, number: i64) -> Option<Value> {
+        let _ = number;
+        None
+    }
+
     /// What Go's `Error` or `String` method returns, where the type has one. `fmt` prints that for
     /// `%v %s %q %x %X`. A nil pointer of such a type gives `<nil>`.
     fn text(&self) -> Option<Str> {
+        None
+    }
+
+    /// What Go's `GoString` method returns, where the type has one. `fmt` prints that for `%#v`.
+    fn go_text(&self) -> Option<Str> {
+        None
+    }
+
+    /// What it is as an argument of a function, where that is not the object itself: a struct that is reached through a
+    /// pointer has the methods of the pointer, its copy in an `interface {}` has not.
+    fn in_interface(&self) -> Option<Value> {
+        None
+    }
+
+    /// The fields as encoding/json names them, where struct tags say so.
+    fn json_fields(&self) -> Option<Vec<(&'static str, Value)>> {
+        None
+    }
+
+    /// What a deep copy of it is, where that is not the object itself.
+    fn copied(&self) -> Option<Value> {
         None
     }
 

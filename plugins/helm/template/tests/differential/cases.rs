@@ -2,24 +2,22 @@
 
 use std::fs;
 use std::path::Path;
-use std::rc::Rc;
 
-use serde_json::Value as Json;
-
-use crate::oracle::Case;
+use helm_fuzzing::Question;
+use helm_fuzzing::generate::templates::data;
 
 /// The text of a file of cases.
 pub(crate) fn read(file: &str) -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases").join(file)).unwrap()
 }
 
-/// What the cases are executed with.
-pub(crate) fn data() -> Rc<Json> {
-    Rc::new(serde_json::from_str(&read("data.json")).unwrap())
+/// One text, executed with the given data.
+pub(crate) fn one(text: &str, data: &[u8]) -> Question {
+    Question::new("text", [("text:t", text.as_bytes()), ("data", data)])
 }
 
 /// The cases of a file: one on each line, or several lines between two lines of `----`.
-pub(crate) fn cases(file: &str) -> Vec<Case> {
+pub(crate) fn cases(file: &str) -> Vec<Question> {
     let (content, data) = (read(file), data());
     let mut cases = Vec::new();
     for (index, part) in content.split("----\n").enumerate() {
@@ -52,20 +50,25 @@ fn actions(line: &str) -> impl Iterator<Item = String> {
 }
 
 /// A case may begin with `!zero` or `!error` for the option, and `§name§` begins a further text.
-fn case(text: &str, data: &Rc<Json>) -> Case {
+fn case(text: &str, data: &[u8]) -> Question {
     let (missing_key, text) = match text.split_at_checked(text.find(' ').unwrap_or(0)) {
         Some(("!zero", rest)) => ("zero", &rest[1..]),
         Some(("!error", rest)) => ("error", &rest[1..]),
         _ => ("default", text),
     };
-    let mut texts = Vec::new();
+    let mut case = Question::new("text", []);
+    let mut text_of = |name: &str, text: &str| {
+        case.parts.push((format!("text:{name}"), text.as_bytes().to_vec()));
+    };
     let mut parts = text.split('§');
     let first = parts.next().unwrap_or_default();
     if !first.is_empty() || !text.contains('§') {
-        texts.push(("t".to_owned(), first.as_bytes().to_vec()));
+        text_of("t", first);
     }
     while let (Some(name), Some(text)) = (parts.next(), parts.next()) {
-        texts.push((name.to_owned(), text.as_bytes().to_vec()));
+        text_of(name, text);
     }
-    Case { texts, data: data.clone(), missing_key }
+    case.parts.push(("data".to_owned(), data.to_vec()));
+    case.parts.push(("missingkey".to_owned(), missing_key.as_bytes().to_vec()));
+    case
 }

@@ -3,11 +3,10 @@
 
 use std::fmt::Write as _;
 
-use std::rc::Rc;
-
+use helm_fuzzing::{Question, Random};
 use serde_json::Value as Json;
 
-use crate::oracle::Case;
+use crate::cases::one;
 
 const VERBS: &str = "vdsqxXtcUboOeEfFgGTwzÿ";
 const FLAGS: [&str; 18] =
@@ -17,7 +16,7 @@ const PRECISIONS: [&str; 6] = ["", ".", ".0", ".2", ".7", ".30"];
 
 /// For each directive a template that prints all data by it. Of the combinations one in seven is
 /// taken, all when `ALL_FORMATS` is set.
-pub(crate) fn directives(data: &Rc<Json>) -> Vec<Case> {
+pub(crate) fn directives(data: &[u8]) -> Vec<Question> {
     let step = if std::env::var_os("ALL_FORMATS").is_some() { 1 } else { 7 };
     let mut cases = Vec::new();
     for verb in VERBS.chars() {
@@ -32,33 +31,33 @@ pub(crate) fn directives(data: &Rc<Json>) -> Vec<Case> {
     cases.into_iter().step_by(step).collect()
 }
 
-fn directive(directive: &str, data: &Rc<Json>) -> Case {
+fn directive(directive: &str, data: &[u8]) -> Question {
     let mut text = String::new();
-    for name in data.as_object().unwrap().keys() {
+    for name in serde_json::from_slice::<Json>(data).unwrap().as_object().unwrap().keys() {
         // The width and digits of addresses differ from run to run.
         let address = ["double", "fails", "variadic"].contains(&name.as_str());
         if !address || !directive.contains(|c: char| c.is_ascii_digit() || "bodxX#".contains(c)) {
             let _ = writeln!(text, "{{{{ printf {directive:?} .{name} }}}}|");
         }
     }
-    Case::of(text, data)
+    one(&text, data)
 }
 
 /// Formats with indexes, stars and faults, with arguments of several kinds and numbers.
 /// Each line of the one is combined with each of the other.
-pub(crate) fn formats(formats: &str, arguments: &str, data: &Rc<Json>) -> Vec<Case> {
+pub(crate) fn formats(formats: &str, arguments: &str, data: &[u8]) -> Vec<Question> {
     let mut cases = Vec::new();
     for format in formats.lines() {
         for args in arguments.lines() {
-            cases.push(Case::of(format!("{{{{ printf {format:?} {args} }}}}"), data));
+            cases.push(one(&format!("{{{{ printf {format:?} {args} }}}}"), data));
         }
     }
     cases
 }
 
 /// Numbers whose decimal form is hard to get right.
-pub(crate) fn floats() -> Vec<Case> {
-    let mut random = crate::random::Random::new(7);
+pub(crate) fn floats() -> Vec<Question> {
+    let mut random = Random::new(7);
     let mut numbers: Vec<f64> = vec![
         0.0,
         1.0,
@@ -113,5 +112,5 @@ pub(crate) fn floats() -> Vec<Case> {
     let small = numbers.iter().filter(|number| (1e-30..1e30).contains(*number)).map(narrow);
     let wide = numbers.iter().map(|number| serde_json::json!(number));
     let signed = numbers.iter().map(|number| serde_json::json!(-number));
-    wide.chain(signed).chain(small).map(|number| Case::of(text.clone(), &Rc::new(number))).collect()
+    wide.chain(signed).chain(small).map(|number| one(&text, number.to_string().as_bytes())).collect()
 }

@@ -21,6 +21,24 @@ pub fn from_json(bytes: &[u8]) -> (Value, Option<Error>) {
     }
 }
 
+/// Reads the JSON value that a text begins with, as `json.Decoder` does, and tells how long it is.
+///
+/// # Errors
+///
+/// What is wrong; a text that ends too early is an `unexpected EOF`, one without any value an `EOF`.
+pub fn first_from_json(bytes: &[u8]) -> Result<(Value, usize), Error> {
+    let mut reader = Reader { bytes, position: 0, frames: Vec::new(), range: None };
+    let value = reader.one().map_err(|error| match error {
+        error if error != unexpected_end() => error,
+        _ if bytes.trim_ascii().is_empty() => Error::Syntax("EOF".to_owned()),
+        _ => Error::Syntax("unexpected EOF".to_owned()),
+    })?;
+    match reader.range {
+        Some(error) => Err(error),
+        None => Ok((value, reader.position)),
+    }
+}
+
 /// Reads a JSON object, as Helm's `fromJson` does. Null is an empty map.
 ///
 /// Next to an error there is what could be read: Go keeps it as well, and Helm adds the error to it.
@@ -65,20 +83,21 @@ fn unexpected_end() -> Error {
 }
 
 impl<'t> Reader<'t> {
+    /// A value with nothing but space around it.
     fn run(&mut self) -> Result<Value, Error> {
+        let value = self.one()?;
+        self.skip_space();
+        if self.peek().is_some() { self.invalid("after top-level value") } else { Ok(value) }
+    }
+
+    /// A value, whatever follows it.
+    fn one(&mut self) -> Result<Value, Error> {
         self.skip_space();
         let mut ready = self.value()?;
         loop {
             if let Some(value) = ready {
                 match self.frames.last_mut() {
-                    None => {
-                        self.skip_space();
-                        return if self.peek().is_some() {
-                            self.invalid("after top-level value")
-                        } else {
-                            Ok(value)
-                        };
-                    }
+                    None => return Ok(value),
                     Some(Frame::List(items)) => items.push(value),
                     Some(Frame::Map { map, key }) => {
                         map.insert(std::mem::take(key), value);

@@ -190,6 +190,7 @@ impl Writer {
             Plain::Value(value) => return self.value(&value),
             Plain::Text(text) => return self.value(&Value::String(text)),
             Plain::Time(time) => return self.value(&Value::from(time)),
+            Plain::OddTime(_) => return Err(Error::Year),
             Plain::Fields(fields) => fields,
         };
         let fields: Vec<(Str, Value)> =

@@ -1,7 +1,6 @@
 //! Puts questions to both sides and reports where they differ.
 
-use crate::oracle::{Answer, Question, ask};
-use crate::ours;
+use helm_fuzzing::{Question, ask, differ, ours, shown};
 
 /// How many differences are shown.
 const SHOWN: usize = 10;
@@ -11,13 +10,15 @@ pub(crate) fn assert_same(questions: &[Question]) {
     let Some(theirs) = ask(questions) else { return };
     let mut differences = Vec::new();
     for (question, theirs) in questions.iter().zip(&theirs) {
-        // Where Go itself breaks down there is nothing to be equal to.
-        if theirs.err.starts_with("panic: ") {
-            continue;
-        }
         let ours = ours::answer(question);
-        if ours != *theirs {
-            differences.push(describe(question, &ours, theirs));
+        if differ(question, &ours, theirs) {
+            differences.push(format!(
+                "--- {} of {}\n  ours {}\n  Go's {}\n",
+                question.op,
+                cut(format!("{:?}", String::from_utf8_lossy(question.part("in")))),
+                cut(shown(&ours)),
+                cut(shown(theirs))
+            ));
         }
     }
     assert!(
@@ -27,21 +28,6 @@ pub(crate) fn assert_same(questions: &[Question]) {
         questions.len(),
         differences.iter().take(SHOWN).cloned().collect::<String>()
     );
-}
-
-fn describe(question: &Question, ours: &Answer, theirs: &Answer) -> String {
-    let show = |answer: &Answer| match (&answer.err, answer.out.is_empty()) {
-        (error, _) if !error.is_empty() => format!("error {error:?} {}", answer.value),
-        (_, true) => answer.value.to_string(),
-        _ => format!("{:?}", String::from_utf8_lossy(&answer.out)),
-    };
-    format!(
-        "--- {} of {}\n  ours {}\n  Go's {}\n",
-        question.op,
-        cut(format!("{:?}", String::from_utf8_lossy(&question.r#in))),
-        cut(show(ours)),
-        cut(show(theirs))
-    )
 }
 
 /// The start of a long text.

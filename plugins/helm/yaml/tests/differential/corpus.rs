@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use flate2::read::GzDecoder;
 
 use crate::compare::assert_same;
-use crate::oracle::Question;
+use helm_fuzzing::Question;
 
 /// Documents are read, and what they hold is written again.
 const OPERATIONS: [&str; 3] = ["yaml-to-json", "yaml-again", "yaml-again-pretty"];
@@ -47,7 +47,7 @@ fn compare(documents: impl IntoIterator<Item = Vec<u8>>) {
     documents.dedup();
     for part in documents.chunks(1000) {
         let questions =
-            part.iter().flat_map(|document| OPERATIONS.map(|op| Question::new(op, document.as_slice())));
+            part.iter().flat_map(|document| OPERATIONS.map(|op| Question::yaml(op, document.as_slice())));
         assert_same(&questions.collect::<Vec<_>>());
     }
 }

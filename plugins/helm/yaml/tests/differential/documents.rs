@@ -2,17 +2,18 @@
 
 use crate::cases;
 use crate::compare::assert_same;
-use crate::oracle::Question;
-use crate::soup::{self, Random};
-
-const READERS: &[&str] = &["yaml-to-json", "yaml-to-json-strict", "from-yaml-map", "from-yaml-list"];
+use helm_fuzzing::Question;
+use helm_fuzzing::Random;
+use helm_fuzzing::generate::yaml_soup as soup;
 
 /// Every way to read each of the documents.
 fn assert_read_the_same(documents: impl IntoIterator<Item = impl Into<Vec<u8>>>) {
     let questions: Vec<Question> = documents
         .into_iter()
         .map(Into::into)
-        .flat_map(|document: Vec<u8>| READERS.iter().map(move |op| Question::new(op, document.clone())))
+        .flat_map(|document: Vec<u8>| {
+            soup::READERS.iter().map(move |op| Question::yaml(op, document.clone()))
+        })
         .collect();
     assert_same(&questions);
 }
@@ -66,7 +67,7 @@ fn documents_that_blow_up_through_aliases_are_refused_as_by_go() {
         mixed(30_000, 30_000),
     ];
     let questions: Vec<Question> =
-        documents.iter().map(|document| Question::new("check-yaml", document.as_str())).collect();
+        documents.iter().map(|document| Question::yaml("check-yaml", document.as_str())).collect();
     assert_same(&questions);
 }
 
@@ -80,7 +81,7 @@ fn the_limits_of_nesting_are_those_of_go() {
         .flat_map(|levels| {
             [flow(levels), sequences(levels), mappings(levels), "[".repeat(levels), "{a: ".repeat(levels)]
         })
-        .map(|document| Question::new("check-yaml", document))
+        .map(|document| Question::yaml("check-yaml", document))
         .collect();
     assert_same(&questions);
 }

@@ -15,9 +15,6 @@ mod compare;
 mod corpus;
 mod documents;
 mod json;
-mod oracle;
-mod ours;
-mod soup;
 mod values;
 
 /// How many generated cases a test tries.

@@ -1,0 +1,4 @@
+//! `helm_fuzzing::entry::lines` on whatever libFuzzer comes up with.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| helm_fuzzing::entry::lines(data));

@@ -1,0 +1,93 @@
+//! Questions, made up.
+
+pub mod calls;
+mod chart_files;
+pub mod formats;
+pub mod json;
+mod lines;
+pub mod pipelines;
+pub mod pools;
+pub mod templates;
+pub mod yaml_soup;
+pub mod yaml_values;
+
+use crate::{Question, Random};
+
+/// What is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Area {
+    /// Calls and pipelines of every function.
+    Functions,
+    /// Control flow, variables, definitions, Go's fmt.
+    Template,
+    /// Documents that are read and values that are written.
+    Yaml,
+    /// `--set` and its kin, values files.
+    Values,
+    /// Whole charts.
+    Charts,
+}
+
+impl Area {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Functions, Self::Template, Self::Yaml, Self::Values, Self::Charts];
+
+    /// The name in flags and files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Functions => "functions",
+            Self::Template => "template",
+            Self::Yaml => "yaml",
+            Self::Values => "values",
+            Self::Charts => "charts",
+        }
+    }
+
+    /// A lot of questions, the same for a seed.
+    pub fn questions(self, seed: u64) -> Vec<Question> {
+        let mut random = Random::new(seed ^ (self as u64) << 56);
+        match self {
+            Self::Functions => functions(seed, &mut random),
+            Self::Template => templates(seed, &mut random),
+            Self::Yaml => yaml(&mut random),
+            Self::Values => (0..600).map(|_| lines::question(&mut random)).collect(),
+            Self::Charts => (0..60).map(|_| chart_files::question(&mut random)).collect(),
+        }
+    }
+}
+
+fn functions(seed: u64, random: &mut Random) -> Vec<Question> {
+    let mut questions: Vec<Question> = calls::calls(seed, 2).iter().map(Question::call).collect();
+    let mut pipelines = pipelines::Pipelines::over_data();
+    questions.extend((0..300).map(|_| Question::call(pipelines.shown(random))));
+    questions.extend((0..100).map(|_| Question::call(formats::directive(random))));
+    questions
+}
+
+fn templates(seed: u64, random: &mut Random) -> Vec<Question> {
+    let (data, helm) = (templates::data(), pipelines::Pipelines::over_values());
+    let mut questions = templates::templates(seed, 200, &data);
+    questions.extend((0..200).map(|_| templates::of_helm(random, &helm)));
+    questions
+}
+
+fn yaml(random: &mut Random) -> Vec<Question> {
+    let mut questions = Vec::new();
+    for turn in 0..80 {
+        let document = match turn % 4 {
+            0 => yaml_soup::text(random, 12).into_bytes(),
+            1 => yaml_soup::lines(random, 10).into_bytes(),
+            2 => yaml_soup::anchored(random).into_bytes(),
+            _ => {
+                let text = yaml_soup::damaged(random);
+                yaml_soup::break_bytes(random, text)
+            }
+        };
+        let again = ["yaml-again", "yaml-again-pretty"].iter();
+        let readers = yaml_soup::READERS.iter().chain(again);
+        questions.extend(readers.map(|op| Question::yaml(op, &document)));
+        questions.extend(yaml_values::questions(&yaml_values::value(random, 4)));
+        questions.extend(json::questions(&json::text(random)));
+    }
+    questions
+}

@@ -1,3 +1,0 @@
-module oracle
-
-go 1.24

@@ -1,0 +1,45 @@
+//! `cargo xtask fuzz-helm`: the program of `plugins/helm/fuzzing`, built and run.
+
+use anyhow::Result;
+use clap::Args;
+
+use crate::build::cargo;
+use crate::steps::run;
+
+/// Flags of `cargo xtask fuzz-helm`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+EXAMPLES:
+  cargo xtask fuzz-helm --seconds 3600                  an hour of everything
+  cargo xtask fuzz-helm --only template --seed 500      from another beginning, templates only
+
+What differs is made small, shown, and kept in plugins/helm/fuzzing/regressions with Helm's answer; the tests of
+helm-fuzzing try it again without Go. The exit code is 1 when anything differed.")]
+pub(crate) struct FuzzArgs {
+    /// How long.
+    #[arg(long, default_value_t = 60)]
+    seconds: u64,
+    /// Where to begin; the questions of a seed are always the same.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Compare one area only.
+    #[arg(long, value_parser = ["functions", "template", "yaml", "values", "charts"])]
+    only: Option<String>,
+    /// Do not keep what is found.
+    #[arg(long)]
+    dry: bool,
+}
+
+/// Builds the program and runs it.
+pub(crate) fn fuzz_helm(args: &FuzzArgs) -> Result<()> {
+    let mut command = cargo("run")?;
+    command.args(["--quiet", "--package", "helm-fuzzing", "--"]);
+    command.args(["--seconds", &args.seconds.to_string(), "--seed", &args.seed.to_string()]);
+    if let Some(area) = &args.only {
+        command.args(["--only", area]);
+    }
+    if args.dry {
+        command.arg("--dry");
+    }
+    run(&mut command)
+}
