@@ -71,7 +71,8 @@ impl SchemaCache {
         }
     }
 
-    fn check_one(&mut self, schema: &Rc<[u8]>, values: &Map) -> Result<(), String> {
+    /// Checks values against one schema (`ValidateAgainstSingleSchema`).
+    pub(crate) fn check_one(&mut self, schema: &Rc<[u8]>, values: &Map) -> Result<(), String> {
         let compiled = self.compiled.entry(Rc::clone(schema)).or_insert_with(|| Rc::new(compile(schema)));
         let compiled = compiled.as_ref().as_ref().map_err(Clone::clone)?;
         let instance = to_json(&Value::Map(values.clone()));
@@ -83,13 +84,22 @@ impl SchemaCache {
 }
 
 fn compile(schema: &[u8]) -> Result<Compiled, String> {
-    let document: serde_json::Value = serde_json::from_slice(schema).map_err(|error| error.to_string())?;
+    let document: serde_json::Value = serde_json::from_slice(schema).map_err(|_| unreadable(schema))?;
     let mut compiler = Compiler::new();
     compiler.use_loader(Box::new(Offline));
     compiler.add_resource(LOCATION, document.clone()).map_err(|error| text::compile_error(&error))?;
     let mut schemas = Schemas::new();
     let index = compiler.compile(LOCATION, &mut schemas).map_err(|error| text::compile_error(&error))?;
     Ok(Compiled { document, schemas, index })
+}
+
+/// Go's words for a schema that is no JSON.
+fn unreadable(schema: &[u8]) -> String {
+    match helm_yaml::json::first_from_json(schema) {
+        Ok(None) => "EOF".to_owned(),
+        Ok(Some(_)) => "invalid character after top-level value".to_owned(),
+        Err(error) => error.message,
+    }
 }
 
 /// Refuses to load anything: a chart is rendered from what it contains.

@@ -3,6 +3,7 @@
 //! Flags are the host's; what they mean is said here. Texts of errors are Helm's, without the `Error: ` in front.
 
 mod chart;
+mod lint;
 mod options;
 mod show;
 mod template;
@@ -21,6 +22,7 @@ pub fn run(host: Rc<dyn Host>, invocation: Invocation) -> CommandAnswer {
             options::parse(&options).and_then(|options| template::template(host, &options, &mut answer))
         }
         "show" => options::parse(&options).and_then(|options| show::show(&*host, &options, &mut answer)),
+        "lint" => options::parse(&options).and_then(|options| lint::lint(&*host, &options, &mut answer)),
         other => Err(format!("the Helm plugin knows no command {other:?}")),
     };
     answer.failure = result.err();

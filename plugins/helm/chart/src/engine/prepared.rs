@@ -51,8 +51,18 @@ impl Prepared {
         values: &Map,
         settings: &RenderSettings,
     ) -> Result<Vec<(String, String)>, RenderError> {
+        let files = self.execute_raw(values, settings)?;
+        files.into_iter().map(|(name, written)| text(&name, written).map(|text| (name, text))).collect()
+    }
+
+    /// [`Self::execute`] with what was written as it was written.
+    pub(super) fn execute_raw(
+        &self,
+        values: &Map,
+        settings: &RenderSettings,
+    ) -> Result<Vec<(String, Vec<u8>)>, RenderError> {
         let scopes = self.scopes.bind(values, settings);
-        let state = Rc::new(State::new(settings.lookup.clone()));
+        let state = Rc::new(State::new(settings));
         let how = Execution { missing_key: MissingKey::Zero, limits: settings.limits, state: Some(state) };
         let mut files = Vec::with_capacity(self.templates.len());
         for TemplateFile { name, scope } in &self.templates {
@@ -61,7 +71,7 @@ impl Prepared {
                 .set
                 .execute(name, scope.dot(name), &how)
                 .map_err(|error| RenderError::Execute(report::exec_error(name, &error)))?;
-            files.push((name.clone(), text(name, written)?));
+            files.push((name.clone(), written));
         }
         Ok(files)
     }

@@ -40,7 +40,8 @@ fn directory(host: &dyn Host, chart: &NamedChart) -> Result<Vec<File>, String> {
     Ok(files.into_iter().map(|AssetFile { path, content }| File::new(path, content)).collect())
 }
 
-fn rules(host: &dyn Host, asset: &str, entries: &[AssetEntry]) -> Result<IgnoreRules, String> {
+/// What `.helmignore` says.
+pub(super) fn rules(host: &dyn Host, asset: &str, entries: &[AssetEntry]) -> Result<IgnoreRules, String> {
     let mut rules = IgnoreRules::default();
     if entries.iter().any(|entry| entry.path == HELM_IGNORE) {
         let files = host.asset_read_files(asset, &[HELM_IGNORE.to_owned()]);

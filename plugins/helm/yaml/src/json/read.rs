@@ -43,6 +43,41 @@ pub fn from_json_list(bytes: &[u8]) -> (List, Option<Error>) {
     }
 }
 
+/// What a stream of JSON breaks off with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StreamError {
+    /// What is wrong, in the words of encoding/json.
+    pub message: String,
+    /// How many bytes had been looked at; `None` at the end of the stream.
+    pub offset: Option<usize>,
+}
+
+/// Reads the first value of a stream, as `json.Decoder` does, and says how many bytes it took with the white space in
+/// front of it; `None` at the end of the stream.
+///
+/// # Errors
+///
+/// What is wrong and where.
+pub fn first_from_json(bytes: &[u8]) -> Result<Option<(Value, usize)>, StreamError> {
+    let mut reader = Reader { bytes, position: 0, frames: Vec::new(), range: None };
+    reader.skip_space();
+    if reader.peek().is_none() {
+        return Ok(None);
+    }
+    let failed = |error: Error, offset| {
+        if error == unexpected_end() {
+            StreamError { message: "unexpected EOF".to_owned(), offset: None }
+        } else {
+            StreamError { message: error.to_string(), offset }
+        }
+    };
+    let value = reader.one().map_err(|error| failed(error, Some(reader.position + 1)))?;
+    match reader.range {
+        Some(error) => Err(failed(error, None)),
+        None => Ok(Some((value, reader.position))),
+    }
+}
+
 /// A collection that is being read.
 enum Frame {
     List(Vec<Value>),
@@ -65,20 +100,21 @@ fn unexpected_end() -> Error {
 }
 
 impl<'t> Reader<'t> {
+    /// The only value of a text.
     fn run(&mut self) -> Result<Value, Error> {
+        let value = self.one()?;
+        self.skip_space();
+        if self.peek().is_some() { self.invalid("after top-level value") } else { Ok(value) }
+    }
+
+    /// A value, with whatever behind it.
+    fn one(&mut self) -> Result<Value, Error> {
         self.skip_space();
         let mut ready = self.value()?;
         loop {
             if let Some(value) = ready {
                 match self.frames.last_mut() {
-                    None => {
-                        self.skip_space();
-                        return if self.peek().is_some() {
-                            self.invalid("after top-level value")
-                        } else {
-                            Ok(value)
-                        };
-                    }
+                    None => return Ok(value),
                     Some(Frame::List(items)) => items.push(value),
                     Some(Frame::Map { map, key }) => {
                         map.insert(std::mem::take(key), value);
