@@ -79,6 +79,18 @@ pub(crate) struct Fields<'a> {
 }
 
 impl Fields<'_> {
+    /// One field after the other, in the order of the keys, which is Go's: the first that is wrong is reported, and of
+    /// two spellings of a name both are read.
+    pub(crate) fn each(
+        &self,
+        mut read: impl FnMut(&Fields<'_>) -> Result<(), DecodeError>,
+    ) -> Result<(), DecodeError> {
+        self.map.snapshot().into_iter().try_for_each(|entry| {
+            let map = [entry].into_iter().collect();
+            read(&Fields { map, path: self.path })
+        })
+    }
+
     /// A field as it is spelled, and its value; a null counts as none. Of several spellings the last in byte order
     /// counts, because that is the order in which Go reads the sorted JSON.
     fn get(&self, name: &str) -> Option<(Str, Value)> {
