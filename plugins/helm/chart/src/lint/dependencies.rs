@@ -5,7 +5,7 @@ use super::{
     Severity::{Error, Warning},
     ensure,
 };
-use crate::chart::Chart;
+use crate::{chart::Chart, metadata::Dependency};
 
 impl Linter<'_> {
     pub(super) fn dependencies(&mut self) {
@@ -35,7 +35,7 @@ fn in_metadata(chart: &Chart) -> Result<(), String> {
 
 /// The loader refuses these too, in other words; the rule is here because Helm has it.
 fn unique(chart: &Chart) -> Result<(), String> {
-    let keys: Vec<_> = chart.metadata.dependencies().map(|dependency| dependency.key()).collect();
+    let keys: Vec<_> = chart.metadata.dependencies().map(Dependency::key).collect();
     let again = |(at, key): (usize, &&'_ str)| keys.iter().take(at).any(|other| other == key);
     let shadowing: Vec<_> =
         keys.iter().enumerate().filter(|entry| again(*entry)).map(|(_, key)| *key).collect();

@@ -19,30 +19,43 @@ pub(super) struct Object {
 /// Annotations of an object.
 type Annotations = BTreeMap<String, String>;
 
-/// How a text is read: from YAML numbers and truth values are texts as well, from JSON they are not.
-type ReadText = for<'a> fn(&Fields<'a>, &str) -> Result<String, DecodeError>;
+/// What an object is read from: in YAML numbers and truth values are texts as well, in JSON they are not.
+#[derive(Clone, Copy)]
+enum Format {
+    Yaml,
+    Json,
+}
+
+impl Format {
+    fn text(self, fields: &Fields<'_>, name: &str) -> Result<String, DecodeError> {
+        match self {
+            Self::Yaml => fields.string(name),
+            Self::Json => fields.exact_string(name),
+        }
+    }
+}
 
 impl Object {
     /// Reads a document of YAML; `None` for one of nothing.
     pub(super) fn from_yaml(document: &[u8]) -> Result<Option<Self>, String> {
         let value = yaml::typed(document).map_err(|error| error.to_string())?;
-        Self::read(value, |fields, name| fields.string(name)).map_err(|error| error.to_string())
+        Self::read(value, Format::Yaml).map_err(|error| error.to_string())
     }
 
     /// Takes a value of JSON; `None` for null.
     pub(super) fn from_json(value: Value) -> Result<Option<Self>, String> {
-        Self::read(value, |fields, name| fields.exact_string(name)).map_err(|error| error.json())
+        Self::read(value, Format::Json).map_err(|error| error.json())
     }
 
-    fn read(value: Value, text: ReadText) -> Result<Option<Self>, DecodeError> {
+    fn read(value: Value, format: Format) -> Result<Option<Self>, DecodeError> {
         if matches!(value, Value::Nil) {
             return Ok(None);
         }
         let fields = document(value, "rules.k8sYamlStruct")?;
-        let (api_version, kind) = (text(&fields, "apiVersion")?, text(&fields, "kind")?);
+        let (api_version, kind) = (format.text(&fields, "apiVersion")?, format.text(&fields, "kind")?);
         let name = fields.pointer("metadata", "rules.k8sYamlMetadata", |metadata| {
-            let name = text(metadata, "name")?;
-            text(metadata, "namespace")?;
+            let name = format.text(metadata, "name")?;
+            format.text(metadata, "namespace")?;
             Ok(name)
         })?;
         Ok(Some(Self { api_version, kind, name: name.unwrap_or_default() }))

@@ -54,5 +54,5 @@ fn unknown(map: &Map, known: &[&str]) -> Option<String> {
 
 fn unknown_in_list(list: &Value, known: &[&str]) -> Option<String> {
     let Value::List(items) = list else { return None };
-    items.iter().filter_map(Value::as_map).find_map(|item| unknown(&item, known))
+    items.iter().filter_map(Value::as_map).find_map(|item| unknown(item, known))
 }

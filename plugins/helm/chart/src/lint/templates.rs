@@ -75,8 +75,9 @@ impl Linter<'_> {
         self.remark(warnings);
         self.report.log.append(&mut log.borrow_mut());
         let rendered = rendered.map_err(|error| error.to_string())?;
-        Ok(rendered
-            .map(|files| files.into_iter().map(|(path, bytes)| (path, without_no_value(bytes))).collect()))
+        Ok(rendered.map(|files| {
+            files.into_iter().map(|(path, bytes)| (path, engine::strip_no_value(&bytes))).collect()
+        }))
     }
 
     /// One template; whether to go on with the next.
@@ -113,10 +114,6 @@ impl Linter<'_> {
 /// How a document that cannot be read is reported.
 pub(super) fn unparsable(text: &str) -> String {
     format!("unable to parse YAML: {text}")
-}
-
-fn without_no_value(written: Vec<u8>) -> Vec<u8> {
-    engine::strip_no_value(&written)
 }
 
 fn extension(name: &str) -> Result<(), String> {
