@@ -63,7 +63,13 @@ pub fn execute(args: &LintArgs) -> Result<(), HelmError> {
         .map(|(index, path)| {
             let asset = format!("chart:{index}");
             files.push(PersonFile::tree(&asset, Path::new(path)));
-            json!({"name": path, "asset": asset, "directory": Path::new(path).is_dir()})
+            let whole = std::path::absolute(path).unwrap_or_else(|_| path.into());
+            json!({
+                "name": path,
+                "asset": asset,
+                "directory": Path::new(path).is_dir(),
+                "path": whole.to_string_lossy(),
+            })
         })
         .collect();
     let question = Question {

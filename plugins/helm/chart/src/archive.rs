@@ -20,6 +20,9 @@ pub enum ArchiveError {
     /// Not gzip.
     #[error("gzip: invalid header")]
     NotGzip,
+    /// Too short for the head of a gzip stream.
+    #[error("{}", if *.0 == 0 { "EOF" } else { "unexpected EOF" })]
+    Short(usize),
     /// Broken gzip or tar data.
     #[error("chart archive is damaged: {0}")]
     Damaged(#[from] std::io::Error),
@@ -61,6 +64,10 @@ pub fn is_gzip(data: &[u8]) -> bool {
 /// # Errors
 /// [`ArchiveError`], see its variants.
 pub fn read_archive(data: &[u8]) -> Result<Vec<File>, ArchiveError> {
+    const HEAD: usize = 10;
+    if data.len() < HEAD {
+        return Err(ArchiveError::Short(data.len()));
+    }
     if !is_gzip(data) {
         return Err(ArchiveError::NotGzip);
     }

@@ -4,7 +4,7 @@
 //! truth value where a string is wanted becomes its text, so `version: 1.10` is the string `1.1`. Anything
 //! else of the wrong type is an error with Go's text and the path to it.
 
-use helm_template::{FloatType, Map, Value, fmt::sprintf};
+use helm_template::{FloatType, Map, Str, Value, fmt::sprintf};
 use std::collections::BTreeMap;
 use thiserror::Error;
 
@@ -16,6 +16,13 @@ pub struct DecodeError {
     found: &'static str,
     /// Go's description of what was to be filled.
     target: String,
+}
+
+impl DecodeError {
+    /// The text without YAML around it.
+    pub(crate) fn json(&self) -> String {
+        format!("json: cannot unmarshal {} into {}", self.found, self.target)
+    }
 }
 
 /// Where a value stands in its document. Only written out when there is an error.
@@ -44,8 +51,8 @@ impl<'a> Path<'a> {
 
     fn error(&self, value: &Value, go_type: &str) -> DecodeError {
         // Go guesses from the last step whether this is an element of a list.
-        let index = !self.name.is_empty() && self.name.bytes().all(|byte| byte.is_ascii_digit());
-        let mut target = if index { String::new() } else { "Go struct field ".to_owned() };
+        let is_element = !self.name.is_empty() && self.name.bytes().all(|byte| byte.is_ascii_digit());
+        let mut target = if is_element { String::new() } else { "Go struct field ".to_owned() };
         self.write(&mut target);
         target.push_str(" of type ");
         target.push_str(go_type);
@@ -72,16 +79,28 @@ pub(crate) struct Fields<'a> {
 }
 
 impl Fields<'_> {
-    /// The value of a field; a null counts as none. Of several spellings the last in byte order counts, because
-    /// that is the order in which Go reads the sorted JSON.
-    fn get(&self, name: &str) -> Option<Value> {
+    /// One field after the other, in the order of the keys, which is Go's: the first that is wrong is reported, and of
+    /// two spellings of a name both are read.
+    pub(crate) fn each(
+        &self,
+        mut read: impl FnMut(&Fields<'_>) -> Result<(), DecodeError>,
+    ) -> Result<(), DecodeError> {
+        self.map.snapshot().into_iter().try_for_each(|entry| {
+            let map = [entry].into_iter().collect();
+            read(&Fields { map, path: self.path })
+        })
+    }
+
+    /// A field as it is spelled, and its value; a null counts as none. Of several spellings the last in byte order
+    /// counts, because that is the order in which Go reads the sorted JSON.
+    fn get(&self, name: &str) -> Option<(Str, Value)> {
         let entries = self.map.borrow()?;
         let spelled = |key: &[u8]| key.eq_ignore_ascii_case(name.as_bytes());
         let mut found = entries
             .iter()
             .rev()
             .filter(|(key, value)| spelled(key.as_bytes()) && !matches!(value, Value::Nil));
-        found.next().map(|(_, value)| value.clone())
+        found.next().map(|(key, value)| (key.clone(), value.clone()))
     }
 
     /// Whether the field is there and not null.
@@ -95,15 +114,24 @@ impl Fields<'_> {
         name: &str,
         read: impl FnOnce(&Value, &Path<'_>) -> Result<T, DecodeError>,
     ) -> Result<T, DecodeError> {
-        let Some(value) = self.get(name) else { return Ok(T::default()) };
+        let Some((key, value)) = self.get(name) else { return Ok(T::default()) };
+        let key = key.to_string();
         match self.path {
-            Some(parent) => read(&value, &parent.child(name)),
-            None => read(&value, &Path::top(name)),
+            Some(parent) => read(&value, &parent.child(&key)),
+            None => read(&value, &Path::top(&key)),
         }
     }
 
     pub(crate) fn string(&self, name: &str) -> Result<String, DecodeError> {
         self.read(name, string)
+    }
+
+    /// A string as JSON has it: nothing else becomes one.
+    pub(crate) fn exact_string(&self, name: &str) -> Result<String, DecodeError> {
+        self.read(name, |value, path| match value {
+            Value::String(text) => Ok(text.to_string()),
+            other => Err(path.error(other, "string")),
+        })
     }
 
     pub(crate) fn bool(&self, name: &str) -> Result<bool, DecodeError> {
@@ -117,7 +145,7 @@ impl Fields<'_> {
     pub(crate) fn string_map(&self, name: &str) -> Result<BTreeMap<String, String>, DecodeError> {
         self.read(name, |value, path| {
             let Value::Map(map) = value else { return Err(path.error(value, "map[string]string")) };
-            let entry = |(key, value): &(helm_template::Str, Value)| {
+            let entry = |(key, value): &(Str, Value)| {
                 let key = key.to_string();
                 let text = string(value, &path.child(&key))?;
                 Ok((key, text))
@@ -138,9 +166,28 @@ impl Fields<'_> {
         go_type: &str,
         read: impl Fn(&Fields<'_>) -> Result<T, DecodeError>,
     ) -> Result<Option<Vec<Option<T>>>, DecodeError> {
+        self.list_of(name, go_type, &format!("[]*{go_type}"), read)
+    }
+
+    /// [`Self::structs`] without pointers; null elements are `None` all the same.
+    pub(crate) fn values_of<T>(
+        &self,
+        name: &str,
+        go_type: &str,
+        read: impl Fn(&Fields<'_>) -> Result<T, DecodeError>,
+    ) -> Result<Vec<Option<T>>, DecodeError> {
+        self.list_of(name, go_type, &format!("[]{go_type}"), read).map(Option::unwrap_or_default)
+    }
+
+    fn list_of<T>(
+        &self,
+        name: &str,
+        go_type: &str,
+        list_type: &str,
+        read: impl Fn(&Fields<'_>) -> Result<T, DecodeError>,
+    ) -> Result<Option<Vec<Option<T>>>, DecodeError> {
         self.read(name, |value, path| {
-            let list_type = format!("[]*{go_type}");
-            items(value, path, &list_type, |item, path| match item {
+            items(value, path, list_type, |item, path| match item {
                 Value::Nil => Ok(None),
                 Value::Map(map) => read(&Fields { map: map.clone(), path: Some(path) }).map(Some),
                 other => Err(path.error(other, go_type)),

@@ -6,6 +6,7 @@
 //! is executed later, as in Helm.
 
 mod functions;
+mod lint;
 mod prepared;
 mod report;
 mod scope;
@@ -25,6 +26,8 @@ use crate::{
 use helm_template::{Limits, Map};
 use std::{cell::RefCell, rc::Rc};
 use thiserror::Error;
+
+pub(crate) use self::{functions::strip_no_value, lint::lint};
 
 use self::prepared::Prepared;
 
@@ -65,7 +68,12 @@ pub struct RenderSettings {
     pub sub_notes: bool,
     /// What one template may use.
     pub limits: Limits,
+    /// Lint mode: `required` and `fail` do not fail, but write to this log.
+    pub lint: Option<LintLog>,
 }
+
+/// Where templates that are linted say what would have failed, as lines of Helm's log.
+pub type LintLog = Rc<RefCell<Vec<String>>>;
 
 impl RenderSettings {
     /// Settings for a release without a cluster.
@@ -78,6 +86,7 @@ impl RenderSettings {
             skip_schema_validation: false,
             sub_notes: false,
             limits: Limits::default(),
+            lint: None,
         }
     }
 }
@@ -239,7 +248,7 @@ impl ParsedChart {
             return Ok(Rc::clone(known));
         }
         let chart = enabled.import_values(warnings).map_err(RenderError::Dependencies)?;
-        let prepared = Rc::new(Prepared::new(chart, shape)?);
+        let prepared = Rc::new(Prepared::new(chart, shape));
         let mut kept = self.prepared.borrow_mut();
         if kept.len() >= MAX_PREPARED {
             kept.remove(0);

@@ -98,6 +98,18 @@ pub enum LoadError {
 /// # Errors
 /// [`LoadError`].
 pub fn load_directory(files: Vec<File>, warnings: &mut Warnings) -> Result<Chart, LoadError> {
+    let kept = packed(files)?;
+    check_version(&kept)?;
+    load_files(kept, 0, warnings)
+}
+
+/// [`load_directory`] without a look at the `apiVersion`, as Helm's linter does it.
+pub(crate) fn load_any_version(files: Vec<File>, warnings: &mut Warnings) -> Result<Chart, LoadError> {
+    load_files(packed(files)?, 0, warnings)
+}
+
+/// The files of a directory that `.helmignore` leaves, in the order of Helm's walk.
+fn packed(files: Vec<File>) -> Result<Vec<File>, LoadError> {
     let mut rules = match files.iter().find(|file| file.name == HELM_IGNORE) {
         Some(file) => IgnoreRules::parse(&String::from_utf8_lossy(&file.data))?,
         None => IgnoreRules::default(),
@@ -112,8 +124,7 @@ pub fn load_directory(files: Vec<File>, warnings: &mut Warnings) -> Result<Chart
             .checked_sub(file.data.len() as u64)
             .ok_or_else(|| LoadError::TooLarge(file.name.clone()))?;
     }
-    check_version(&kept)?;
-    load_files(kept, 0, warnings)
+    Ok(kept)
 }
 
 /// Loads a `.tgz`. `.helmignore` has no effect on what has been packed.

@@ -99,7 +99,11 @@ impl Metadata {
     /// # Errors
     /// [`DecodeError`] for a field of the wrong type.
     pub fn decode_over(&mut self, yaml: Value) -> Result<(), DecodeError> {
-        let fields = document(yaml, "v2.Metadata")?;
+        document(yaml, "v2.Metadata")?.each(|field| self.take(field))
+    }
+
+    /// Takes the fields there are.
+    fn take(&mut self, fields: &Fields<'_>) -> Result<(), DecodeError> {
         let text = |name: &str, into: &mut String| {
             if fields.has(name) {
                 *into = fields.string(name)?;
@@ -312,23 +316,24 @@ fn texts(texts: &[String]) -> Value {
 }
 
 fn maintainer(fields: &Fields<'_>) -> Result<Maintainer, DecodeError> {
+    // In the order of Go, which is that of the keys: the first that is wrong is reported.
     Ok(Maintainer {
-        name: fields.string("name")?,
         email: fields.string("email")?,
+        name: fields.string("name")?,
         url: fields.string("url")?,
     })
 }
 
 fn dependency(fields: &Fields<'_>) -> Result<Dependency, DecodeError> {
     Ok(Dependency {
-        name: fields.string("name")?,
-        version: fields.string("version")?,
-        repository: fields.string("repository")?,
+        alias: fields.string("alias")?,
         condition: fields.string("condition")?,
-        tags: fields.strings("tags")?,
         enabled: fields.bool("enabled")?,
         import_values: fields.values("import-values")?,
-        alias: fields.string("alias")?,
+        name: fields.string("name")?,
+        repository: fields.string("repository")?,
+        tags: fields.strings("tags")?,
+        version: fields.string("version")?,
     })
 }
 

@@ -24,12 +24,21 @@ impl Release {
 
     /// `.Release`.
     pub(crate) fn to_value(&self) -> Value {
+        self.value(self.is_upgrade, !self.is_upgrade, self.revision)
+    }
+
+    /// `.Release` for the linter: neither an installation nor an upgrade, and no revision.
+    pub(crate) fn to_lint_value(&self) -> Value {
+        self.value(false, false, 0)
+    }
+
+    fn value(&self, is_upgrade: bool, is_install: bool, revision: i64) -> Value {
         let map = Map::new();
         map.insert("Name", &self.name);
         map.insert("Namespace", &self.namespace);
-        map.insert("IsUpgrade", self.is_upgrade);
-        map.insert("IsInstall", !self.is_upgrade);
-        map.insert("Revision", Value::int(self.revision));
+        map.insert("IsUpgrade", is_upgrade);
+        map.insert("IsInstall", is_install);
+        map.insert("Revision", Value::int(revision));
         map.insert("Service", "Helm");
         Value::Map(map)
     }

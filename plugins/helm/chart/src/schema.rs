@@ -10,7 +10,6 @@ mod text;
 use crate::{chart::Chart, values::is_table};
 use boon::{Compiler, SchemaIndex, Schemas, UrlLoader};
 use helm_template::{Map, Value};
-use helm_yaml::json::first_from_json;
 use std::{collections::HashMap, error::Error, fmt::Write as _, rc::Rc};
 use thiserror::Error as ThisError;
 
@@ -72,7 +71,8 @@ impl SchemaCache {
         }
     }
 
-    fn check_one(&mut self, schema: &Rc<[u8]>, values: &Map) -> Result<(), String> {
+    /// Checks values against one schema (`ValidateAgainstSingleSchema`).
+    pub(crate) fn check_one(&mut self, schema: &Rc<[u8]>, values: &Map) -> Result<(), String> {
         let compiled = self.compiled.entry(Rc::clone(schema)).or_insert_with(|| Rc::new(compile(schema)));
         let compiled = compiled.as_ref().as_ref().map_err(Clone::clone)?;
         let instance = to_json(&Value::Map(values.clone()));
@@ -84,8 +84,7 @@ impl SchemaCache {
 }
 
 fn compile(schema: &[u8]) -> Result<Compiled, String> {
-    let document: serde_json::Value =
-        serde_json::from_slice(schema).map_err(|error| json_error(schema).unwrap_or(error.to_string()))?;
+    let document: serde_json::Value = serde_json::from_slice(schema).map_err(|_| unreadable(schema))?;
     let mut compiler = Compiler::new();
     compiler.use_loader(Box::new(Offline));
     compiler.add_resource(LOCATION, document.clone()).map_err(|error| text::compile_error(&error))?;
@@ -94,16 +93,12 @@ fn compile(schema: &[u8]) -> Result<Compiled, String> {
     Ok(Compiled { document, schemas, index })
 }
 
-/// What Go says of a schema that is not JSON.
-fn json_error(schema: &[u8]) -> Option<String> {
-    match first_from_json(schema) {
-        // Numbers may be of any size there.
-        Err(helm_yaml::json::Error::Type { .. }) => None,
-        Err(error) => Some(error.to_string()),
-        Ok((_, length)) if !schema.get(length..)?.trim_ascii().is_empty() => {
-            Some("invalid character after top-level value".to_owned())
-        }
-        Ok(_) => None,
+/// Go's words for a schema that is no JSON.
+fn unreadable(schema: &[u8]) -> String {
+    match helm_yaml::json::first_from_json(schema) {
+        Ok(None) => "EOF".to_owned(),
+        Ok(Some(_)) => "invalid character after top-level value".to_owned(),
+        Err(error) => error.message,
     }
 }
 

@@ -341,8 +341,9 @@ impl Parser<'_, '_> {
         if self.skip_empty() {
             return Ok(Value::Nil);
         }
-        let (value, length) =
-            first_from_json(self.rest.as_bytes()).map_err(|error| StrvalsError::Json(error.to_string()))?;
+        let found =
+            first_from_json(self.rest.as_bytes()).map_err(|error| StrvalsError::Json(error.message))?;
+        let (value, length) = found.ok_or_else(|| StrvalsError::Json("EOF".to_owned()))?;
         self.rest = self.rest.get(length..).unwrap_or("");
         self.skip_empty();
         Ok(value)

@@ -207,6 +207,7 @@ impl TemplateOptions {
             skip_schema_validation: self.skip_schema_validation,
             sub_notes: false,
             limits: Limits::default(),
+            lint: None,
         }
     }
 }

@@ -24,7 +24,7 @@ mod strval;
 mod time;
 mod toml;
 mod types;
-mod url;
+pub mod url;
 mod yaml;
 
 use std::rc::Rc;

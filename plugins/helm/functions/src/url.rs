@@ -17,6 +17,17 @@ pub(crate) fn register(all: &mut Register) {
     all.add("urlJoin", Signature::new(&[Type::MAP], Type::String), join);
 }
 
+/// Whether a text is an address with a scheme, read as from the first line of a request: without a fragment
+/// (`url.ParseRequestURI`).
+pub fn is_request_url(source: &str) -> bool {
+    Url::parse_reference(source.as_bytes()).is_ok_and(|url| !url.scheme.is_empty())
+}
+
+/// Host with port, and path of an address (`url.Parse`); `None` for what is no address.
+pub fn host_and_path(source: &str) -> Option<(Vec<u8>, Vec<u8>)> {
+    Url::parse(source.as_bytes()).ok().map(|url| (url.host, url.path))
+}
+
 /// `url.URL`, as far as sprig shows it.
 #[derive(Default)]
 struct Url {

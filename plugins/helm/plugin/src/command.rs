@@ -3,6 +3,7 @@
 //! Flags are the host's; what they mean is said here. Texts of errors are Helm's, without the `Error: ` in front.
 
 mod chart;
+mod lint;
 mod options;
 mod repository;
 mod show;
@@ -28,6 +29,7 @@ pub fn run(host: Rc<dyn Host>, invocation: Invocation) -> CommandAnswer {
         "pick-tag" => {
             options::parse(&options).and_then(|options| repository::pick_tag(&options, &mut answer))
         }
+        "lint" => options::parse(&options).and_then(|options| lint::lint(&*host, &options, &mut answer)),
         other => Err(format!("the Helm plugin knows no command {other:?}")),
     };
     answer.failure = result.err();

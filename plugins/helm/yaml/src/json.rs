@@ -9,7 +9,7 @@ mod write;
 use helm_template::Value;
 use thiserror::Error;
 
-pub use self::read::{first_from_json, from_json, from_json_list, from_json_map};
+pub use self::read::{StreamError, first_from_json, from_json, from_json_list, from_json_map};
 pub(crate) use self::write::push_value;
 pub use self::write::{to_json, to_json_pretty, to_json_raw};
 

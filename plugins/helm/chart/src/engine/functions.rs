@@ -2,9 +2,10 @@
 //! which looks nothing up.
 
 use super::{
-    Lookup,
+    LintLog, Lookup, RenderSettings,
     report::{WARN_END, WARN_START},
 };
+use crate::log;
 use helm_template::{CallError, Context, Function, Functions, Map, Render, Signature, Str, Type, Value, fmt};
 use std::{cell::RefCell, collections::HashMap, rc::Rc};
 
@@ -20,13 +21,15 @@ pub(super) const SET_NAME: &str = "gotpl";
 /// What one rendering keeps for its functions.
 pub(super) struct State {
     lookup: Option<Rc<dyn Lookup>>,
+    lint: Option<LintLog>,
     /// How many inclusions of each name are open.
     included: RefCell<HashMap<Str, u32>>,
 }
 
 impl State {
-    pub(super) fn new(lookup: Option<Rc<dyn Lookup>>) -> Self {
-        Self { lookup, included: RefCell::default() }
+    pub(super) fn new(settings: &RenderSettings) -> Self {
+        let (lookup, lint) = (settings.lookup.clone(), settings.lint.clone());
+        Self { lookup, lint, included: RefCell::default() }
     }
 
     fn enter(&self, name: &Str) -> Result<(), CallError> {
@@ -105,7 +108,7 @@ fn without_no_value(text: Str) -> Str {
 }
 
 /// `bytes` without every [`NO_VALUE`].
-pub(super) fn strip_no_value(bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn strip_no_value(bytes: &[u8]) -> Vec<u8> {
     let mut kept = Vec::with_capacity(bytes.len());
     let mut rest = bytes;
     while let [first, after @ ..] = rest {
@@ -120,22 +123,31 @@ pub(super) fn strip_no_value(bytes: &[u8]) -> Vec<u8> {
     kept
 }
 
-fn required(_: &mut Context, arguments: &[Value]) -> Result<Value, CallError> {
+fn required(context: &mut Context, arguments: &[Value]) -> Result<Value, CallError> {
     let value = arguments.get(1).cloned().unwrap_or_default();
-    let missing = match &value {
-        Value::Nil => true,
-        Value::String(text) => text.is_empty(),
-        _ => false,
+    let complaint = match &value {
+        Value::Nil => "missing required value",
+        Value::String(text) if text.is_empty() => "missing required values",
+        _ => return Ok(value),
     };
-    if missing { Err(warned(arguments)) } else { Ok(value) }
+    refuse(context, arguments, "WARN", complaint)
 }
 
-fn fail(_: &mut Context, arguments: &[Value]) -> Result<Value, CallError> {
-    Err(warned(arguments))
+fn fail(context: &mut Context, arguments: &[Value]) -> Result<Value, CallError> {
+    refuse(context, arguments, "INFO", "funcMap fail")
 }
 
-fn warned(arguments: &[Value]) -> CallError {
-    CallError::new(format!("{WARN_START}{}{WARN_END}", string(arguments, 0)))
+/// An error with the message, or in lint mode a line of the log and no text.
+fn refuse(context: &Context, arguments: &[Value], level: &str, title: &str) -> Result<Value, CallError> {
+    let message = string(arguments, 0);
+    match &state(context)?.lint {
+        None => Err(CallError::new(format!("{WARN_START}{message}{WARN_END}"))),
+        Some(log) => {
+            let message = [("message", message.as_bytes())];
+            log.borrow_mut().push(log::line(level, title.as_bytes(), &message));
+            Ok(Value::empty_string())
+        }
+    }
 }
 
 fn lookup(context: &mut Context, arguments: &[Value]) -> Result<Value, CallError> {

@@ -18,8 +18,8 @@ pub(super) struct Prepared {
     pub(super) shape: Shape,
     scopes: ChartScopes,
     set: TemplateSet,
-    /// The templates to execute, in their order.
-    templates: Vec<TemplateFile>,
+    /// The templates to execute, in their order, or why they cannot be parsed: Helm says so after it looked at values.
+    templates: Result<Vec<TemplateFile>, String>,
 }
 
 #[derive(Debug)]
@@ -31,18 +31,11 @@ struct TemplateFile {
 
 impl Prepared {
     /// Parses all templates.
-    pub(super) fn new(chart: Chart, shape: Shape) -> Result<Self, RenderError> {
+    pub(super) fn new(chart: Chart, shape: Shape) -> Self {
         let scopes = ChartScopes::new(&chart);
         let mut set = TemplateSet::new(SET_NAME, functions::all());
-        let mut templates = Vec::new();
-        for (name, (scope, text)) in sorted_templates(&scopes) {
-            set.parse(name.as_str(), text)
-                .map_err(|error| RenderError::Parse(report::parse_error(&name, &error)))?;
-            if !go_path::base(&name).starts_with('_') {
-                templates.push(TemplateFile { name, scope });
-            }
-        }
-        Ok(Self { chart, shape, scopes, set, templates })
+        let templates = parse(&scopes, &mut set);
+        Self { chart, shape, scopes, set, templates }
     }
 
     /// Executes the templates and returns what they wrote, by name, partials left out.
@@ -51,20 +44,43 @@ impl Prepared {
         values: &Map,
         settings: &RenderSettings,
     ) -> Result<Vec<(String, String)>, RenderError> {
+        let files = self.execute_raw(values, settings)?;
+        files.into_iter().map(|(name, written)| text(&name, written).map(|text| (name, text))).collect()
+    }
+
+    /// [`Self::execute`] with what was written as it was written.
+    pub(super) fn execute_raw(
+        &self,
+        values: &Map,
+        settings: &RenderSettings,
+    ) -> Result<Vec<(String, Vec<u8>)>, RenderError> {
         let scopes = self.scopes.bind(values, settings);
-        let state = Rc::new(State::new(settings.lookup.clone()));
+        let state = Rc::new(State::new(settings));
         let how = Execution { missing_key: MissingKey::Zero, limits: settings.limits, state: Some(state) };
-        let mut files = Vec::with_capacity(self.templates.len());
-        for TemplateFile { name, scope } in &self.templates {
+        let mut files = Vec::new();
+        let templates = self.templates.as_ref().map_err(|error| RenderError::Parse(error.clone()))?;
+        for TemplateFile { name, scope } in templates {
             let Some(scope) = scopes.get(*scope) else { continue };
             let written = self
                 .set
                 .execute(name, scope.dot(name), &how)
                 .map_err(|error| RenderError::Execute(report::exec_error(name, &error)))?;
-            files.push((name.clone(), text(name, written)?));
+            files.push((name.clone(), written));
         }
         Ok(files)
     }
+}
+
+/// Parses all templates; the answer is those to execute.
+fn parse(scopes: &ChartScopes, set: &mut TemplateSet) -> Result<Vec<TemplateFile>, String> {
+    let mut templates = Vec::new();
+    for (name, (scope, text)) in sorted_templates(scopes) {
+        set.parse(name.as_str(), text).map_err(|error| report::parse_error(&name, &error))?;
+        if !go_path::base(&name).starts_with('_') {
+            templates.push(TemplateFile { name, scope });
+        }
+    }
+    Ok(templates)
 }
 
 /// Every template by its full name with its scope, deepest path first. Of two with the same name the later

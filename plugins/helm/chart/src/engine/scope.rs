@@ -42,7 +42,10 @@ impl ChartScopes {
 
     /// The scopes for a rendering, by index. `values` are those of the root chart.
     pub(super) fn bind(&self, values: &Map, settings: &RenderSettings) -> Vec<Scope> {
-        let release = settings.release.to_value();
+        let release = match settings.lint {
+            None => settings.release.to_value(),
+            Some(_) => settings.release.to_lint_value(),
+        };
         let capabilities = settings.capabilities.to_value();
         let mut scopes = Vec::new();
         let values = values.clone().with_type(&VALUES_TYPE);

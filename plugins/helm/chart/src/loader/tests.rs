@@ -135,9 +135,11 @@ fn broken_charts_are_refused_in_helms_words() {
             "error unpacking subchart README.md in demo: Chart.yaml file is missing",
         ),
         (
-            vec![GOOD, ("charts/c.tgz", "text")],
+            vec![GOOD, ("charts/c.tgz", "text that is no archive")],
             "error unpacking subchart c.tgz in demo: gzip: invalid header",
         ),
+        (vec![GOOD, ("charts/c.tgz", "text")], "error unpacking subchart c.tgz in demo: unexpected EOF"),
+        (vec![GOOD, ("charts/c.tgz", "")], "error unpacking subchart c.tgz in demo: EOF"),
         (
             vec![GOOD, ("charts/c.tgz/Chart.yaml", "text")],
             "error unpacking subchart tar in demo: expected c.tgz, got c.tgz/Chart.yaml",

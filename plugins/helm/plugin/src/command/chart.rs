@@ -1,6 +1,7 @@
 //! A chart out of an asset.
 
 use helm_chart::ignore::{HELM_IGNORE, IgnoreRules};
+use helm_chart::log::line;
 use helm_chart::{Chart, File, load_archive, load_directory};
 use pilothouse_sdk::{AssetEntry, AssetFile, CommandAnswer, Host};
 
@@ -15,13 +16,13 @@ pub(super) fn load(host: &dyn Host, chart: &NamedChart, answer: &mut CommandAnsw
         let data = archive(host, chart)?;
         load_archive(&data, &mut warnings).map_err(|error| not_an_archive(&chart.name, &data, &error))
     };
-    answer.messages.extend(warnings.iter().map(warn));
+    answer.messages.extend(warnings.iter().map(info));
     chart
 }
 
-/// A line of Helm's log.
-pub(super) fn warn(message: &impl ToString) -> String {
-    format!("level=WARN msg={}", helm_template::fmt::quote(message.to_string().as_bytes()))
+/// What Helm logs of its own accord.
+pub(super) fn info(message: &String) -> String {
+    line("INFO", message.as_bytes(), &[])
 }
 
 /// The archive's bytes.
@@ -40,7 +41,8 @@ fn directory(host: &dyn Host, chart: &NamedChart) -> Result<Vec<File>, String> {
     Ok(files.into_iter().map(|AssetFile { path, content }| File::new(path, content)).collect())
 }
 
-fn rules(host: &dyn Host, asset: &str, entries: &[AssetEntry]) -> Result<IgnoreRules, String> {
+/// What `.helmignore` says.
+pub(super) fn rules(host: &dyn Host, asset: &str, entries: &[AssetEntry]) -> Result<IgnoreRules, String> {
     let mut rules = IgnoreRules::default();
     if entries.iter().any(|entry| entry.path == HELM_IGNORE) {
         let files = host.asset_read_files(asset, &[HELM_IGNORE.to_owned()]);

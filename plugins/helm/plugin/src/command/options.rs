@@ -131,6 +131,42 @@ pub(super) struct PickTagOptions {
     pub(super) version: String,
 }
 
+/// A chart that is to be linted.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LintChart {
+    /// Where it is, as the person said it.
+    pub(super) name: String,
+    /// The asset.
+    pub(super) asset: String,
+    /// A directory, or else an archive, or nothing at all.
+    pub(super) directory: bool,
+    /// Where it is, from the root on.
+    pub(super) path: String,
+}
+
+/// Options of `lint`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct LintOptions {
+    /// The charts.
+    pub(super) charts: Vec<LintChart>,
+    /// Namespace of the release.
+    pub(super) namespace: String,
+    /// Version of Kubernetes; empty: the one this Helm was built for.
+    pub(super) kube_version: String,
+    /// Warnings are failures.
+    pub(super) strict: bool,
+    /// Only warnings and errors.
+    pub(super) quiet: bool,
+    /// The charts in `charts/` as well.
+    pub(super) with_subcharts: bool,
+    /// No look at `values.schema.json`.
+    pub(super) skip_schema_validation: bool,
+    /// Values.
+    pub(super) values: ValuesOptions,
+}
+
 /// Reads options.
 pub(super) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     serde_json::from_str(text).map_err(|error| format!("the host's options do not fit this plugin: {error}"))

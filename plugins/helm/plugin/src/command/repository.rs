@@ -9,7 +9,6 @@ use helm_yaml::Duplicates;
 use pilothouse_sdk::{CommandAnswer, Host};
 use serde_json::json;
 
-use super::chart::warn;
 use super::options::{FindChartOptions, PickTagOptions};
 
 /// Finds a chart's archive in an index: `{"url":…,"digest":…,"version":…}`.
@@ -28,9 +27,10 @@ pub(super) fn find_chart(
     let found = pick(&entries, version, |entry| (&entry.version, entry.parsed.as_ref()))?;
     let entry = found.ok_or_else(|| format!("no chart version found for {name}-{version}"))?;
     if !version.is_empty() && entry.version != *version && !is_range(version) {
-        let text = "unable to find exact version requested; falling back to closest available version";
-        let selected = &entry.version;
-        answer.messages.push(format!("{} chart={name} requested={version} selected={selected}", warn(&text)));
+        let text = b"unable to find exact version requested; falling back to closest available version";
+        let (name, version, selected) = (name.as_bytes(), version.as_bytes(), entry.version.as_bytes());
+        let attributes = [("chart", name), ("requested", version), ("selected", selected)];
+        answer.messages.push(helm_chart::log::line("WARN", text, &attributes));
     }
     let url = entry.url.as_deref().ok_or_else(|| {
         let version = if version.is_empty() { String::new() } else { format!(" version {version:?}") };

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::rc::Rc;
 
 use helm_chart::engine::Rendered;
+use helm_chart::log::line;
 use helm_chart::template::{self, TemplateError};
 use helm_chart::{KubeVersion, ParsedChart};
 use pilothouse_sdk::{CommandAnswer, CommandFile, Host, Kube};
@@ -30,7 +31,7 @@ pub(super) fn template(
         options.lookup = Some(Rc::new(ClusterLookup { kube, kinds }));
     }
     if chart.metadata.deprecated {
-        answer.messages.push(chart::warn(&"this chart is deprecated"));
+        answer.messages.push(line("WARN", b"this chart is deprecated", &[]));
     }
     let chart = ParsedChart::new(chart);
     let rendered = match template::render(&chart, &values, &options) {
@@ -42,7 +43,7 @@ pub(super) fn template(
             return Err(failed(&error, asked.debug, answer));
         }
     };
-    answer.messages.extend(rendered.warnings.iter().map(chart::warn));
+    answer.messages.extend(rendered.warnings.iter().map(chart::info));
     match &asked.output_dir {
         None => {
             let printed = template::printed(&rendered, &options).map_err(|error| error.to_string())?;
@@ -86,8 +87,8 @@ fn unreachable(error: &pilothouse_sdk::Error) -> String {
 fn failed(error: &TemplateError, debug: bool, answer: &mut CommandAnswer) -> String {
     let text = error.to_string();
     if let TemplateError::ReleaseName(_) = error {
-        let quoted = helm_template::fmt::quote(text.trim_start_matches(CHECK).as_bytes());
-        answer.messages.push(format!("level=ERROR msg=\"release name check failed\" error={quoted}"));
+        let why = text.trim_start_matches(CHECK).as_bytes();
+        answer.messages.push(line("ERROR", b"release name check failed", &[("error", why)]));
     }
     if debug { text.replace(HINT, "") } else { text }
 }

@@ -21,24 +21,6 @@ pub fn from_json(bytes: &[u8]) -> (Value, Option<Error>) {
     }
 }
 
-/// Reads the JSON value that a text begins with, as `json.Decoder` does, and tells how long it is.
-///
-/// # Errors
-///
-/// What is wrong; a text that ends too early is an `unexpected EOF`, one without any value an `EOF`.
-pub fn first_from_json(bytes: &[u8]) -> Result<(Value, usize), Error> {
-    let mut reader = Reader { bytes, position: 0, frames: Vec::new(), range: None };
-    let value = reader.one().map_err(|error| match error {
-        error if error != unexpected_end() => error,
-        _ if bytes.trim_ascii().is_empty() => Error::Syntax("EOF".to_owned()),
-        _ => Error::Syntax("unexpected EOF".to_owned()),
-    })?;
-    match reader.range {
-        Some(error) => Err(error),
-        None => Ok((value, reader.position)),
-    }
-}
-
 /// Reads a JSON object, as Helm's `fromJson` does. Null is an empty map.
 ///
 /// Next to an error there is what could be read: Go keeps it as well, and Helm adds the error to it.
@@ -58,6 +40,41 @@ pub fn from_json_list(bytes: &[u8]) -> (List, Option<Error>) {
         (Value::List(list), error) => (list, error),
         (Value::Nil, error) => (List::new(Vec::new()), error),
         (other, _) => (List::new(Vec::new()), Some(Error::kind(&other, "[]interface {}"))),
+    }
+}
+
+/// What a stream of JSON breaks off with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StreamError {
+    /// What is wrong, in the words of encoding/json.
+    pub message: String,
+    /// How many bytes had been looked at; `None` at the end of the stream.
+    pub offset: Option<usize>,
+}
+
+/// Reads the first value of a stream, as `json.Decoder` does, and says how many bytes it took with the white space in
+/// front of it; `None` at the end of the stream.
+///
+/// # Errors
+///
+/// What is wrong and where.
+pub fn first_from_json(bytes: &[u8]) -> Result<Option<(Value, usize)>, StreamError> {
+    let mut reader = Reader { bytes, position: 0, frames: Vec::new(), range: None };
+    reader.skip_space();
+    if reader.peek().is_none() {
+        return Ok(None);
+    }
+    let failed = |error: Error, offset| {
+        if error == unexpected_end() {
+            StreamError { message: "unexpected EOF".to_owned(), offset: None }
+        } else {
+            StreamError { message: error.to_string(), offset }
+        }
+    };
+    let value = reader.one().map_err(|error| failed(error, Some(reader.position + 1)))?;
+    match reader.range {
+        Some(error) => Err(failed(error, None)),
+        None => Ok(Some((value, reader.position))),
     }
 }
 

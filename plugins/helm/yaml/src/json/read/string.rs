@@ -84,9 +84,12 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn bad_escape<T>(&self, length: usize) -> Result<T, Error> {
+    /// Complains about an escape; the place of the error is its end.
+    fn bad_escape<T>(&mut self, length: usize) -> Result<T, Error> {
         let escape = self.rest().get(..length).unwrap_or_default();
-        Err(Error::Syntax(format!("invalid escape sequence {} in string", quote_escape(escape))))
+        let error = Error::Syntax(format!("invalid escape sequence {} in string", quote_escape(escape)));
+        self.position += length.saturating_sub(1);
+        Err(error)
     }
 }
 
