@@ -6,6 +6,7 @@ use clap::{Parser, Subcommand};
 mod bench;
 mod build;
 mod cluster;
+mod conformance;
 mod demo;
 mod deploy;
 mod image;
@@ -48,6 +49,8 @@ enum Task {
     /// Figures of the host at work.
     #[command(subcommand)]
     Bench(bench::BenchTask),
+    /// Compare what we render with what helm rendered, byte for byte.
+    Conformance(conformance::ConformanceArgs),
     /// Everything CI runs: format, lints, guests, tests on a real API server and a real node, docs.
     Test(test::TestArgs),
     /// Check that released directories of the plugin interface did not change.
@@ -62,6 +65,7 @@ fn main() -> Result<()> {
         Task::Cluster(task) => cluster::run(task),
         Task::Demo(args) => demo::demo(&args),
         Task::Bench(task) => bench::bench(&task),
+        Task::Conformance(args) => conformance::conformance(&args),
         Task::Test(args) => test::test(&args),
         Task::CheckWit => wit::check(),
     }

@@ -297,6 +297,16 @@ impl Object for HelmVersionObject {
             ("KubeClientVersion", (&self.0.kube_client_version).into()),
         ]
     }
+
+    fn tagged_fields(&self) -> Option<Vec<(&'static str, Value)>> {
+        Some(vec![
+            ("version", (&self.0.version).into()),
+            ("git_commit", (&self.0.git_commit).into()),
+            ("git_tree_state", (&self.0.git_tree_state).into()),
+            ("go_version", (&self.0.go_version).into()),
+            ("kube_client_version", (&self.0.kube_client_version).into()),
+        ])
+    }
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@
 //! Where Go goes through properties in random order we go by their names. Schemas at other addresses are not
 //! loaded; `urn:` references allow everything, as in Helm.
 
+mod collapsed;
+mod formats;
 mod number;
 mod text;
 
@@ -83,13 +85,22 @@ impl SchemaCache {
 }
 
 fn compile(schema: &[u8]) -> Result<Compiled, String> {
-    let document: serde_json::Value = serde_json::from_slice(schema).map_err(|error| error.to_string())?;
+    let document = parse(schema)?;
     let mut compiler = Compiler::new();
+    formats::register(&mut compiler);
     compiler.use_loader(Box::new(Offline));
     compiler.add_resource(LOCATION, document.clone()).map_err(|error| text::compile_error(&error))?;
     let mut schemas = Schemas::new();
     let index = compiler.compile(LOCATION, &mut schemas).map_err(|error| text::compile_error(&error))?;
     Ok(Compiled { document, schemas, index })
+}
+
+/// Reads JSON; what is wrong with it is told in the words of Go's encoding/json.
+fn parse(schema: &[u8]) -> Result<serde_json::Value, String> {
+    serde_json::from_slice(schema).map_err(|error| match helm_yaml::json::from_json(schema) {
+        (_, Some(error)) => error.to_string(),
+        (_, None) => error.to_string(),
+    })
 }
 
 /// Refuses to load anything: a chart is rendered from what it contains.

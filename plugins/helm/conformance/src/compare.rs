@@ -45,6 +45,16 @@ pub enum Outcome {
     Failed(String),
 }
 
+impl Outcome {
+    /// Manifests or error.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        match self {
+            Self::Rendered(text) | Self::Failed(text) => text,
+        }
+    }
+}
+
 /// Compares a case that helm renders the same way each time.
 #[must_use]
 pub fn compare(theirs: &str, fails: bool, ours: &Outcome) -> Verdict {

@@ -20,13 +20,16 @@ pub(crate) enum Plain {
 /// What encoding/json sees.
 ///
 /// Go's reflection looks for `MarshalJSON`; here a type that has a text and nothing else to show counts as one that
-/// marshals to this text, as `semver.Version` does. Names in struct tags are not known.
+/// marshals to this text, as `semver.Version` does.
 pub(crate) fn plain(object: &ObjectRef) -> Plain {
     if object.is_nil() {
         return Plain::Null;
     }
     if let Some(value) = object.underlying() {
         return Plain::Value(value);
+    }
+    if let Some(fields) = object.tagged_fields() {
+        return Plain::Fields(fields);
     }
     let mut fields = object.fields();
     fields.retain(|(name, _)| name.starts_with(|first: char| first.is_uppercase()));

@@ -35,6 +35,11 @@ pub trait Object: Any + fmt::Debug {
         Vec::new()
     }
 
+    /// The fields as encoding/json writes them, where struct tags give them other names.
+    fn tagged_fields(&self) -> Option<Vec<(&'static str, Value)>> {
+        None
+    }
+
     /// The plain value that a named basic type, slice or map is made of: the `int64` of a
     /// `time.Duration`. `None` for structs and pointers.
     fn underlying(&self) -> Option<Value> {
