@@ -22,13 +22,17 @@ pub(crate) enum Plain {
 /// Go's reflection looks for `MarshalJSON`; here a type that has a text and nothing else to show counts as one that
 /// marshals to this text, as `semver.Version` does.
 pub(crate) fn plain(object: &ObjectRef) -> Plain {
+    plain_with(object, object.tagged_fields())
+}
+
+fn plain_with(object: &ObjectRef, tagged: Option<Vec<(&'static str, Value)>>) -> Plain {
     if object.is_nil() {
         return Plain::Null;
     }
     if let Some(value) = object.underlying() {
         return Plain::Value(value);
     }
-    if let Some(fields) = object.tagged_fields() {
+    if let Some(fields) = tagged {
         return Plain::Fields(fields);
     }
     let mut fields = object.fields();
@@ -42,11 +46,12 @@ pub(crate) fn plain(object: &ObjectRef) -> Plain {
     }
 }
 
-/// What go-yaml v3 sees: the same, but for durations, which it writes as their text.
+/// What go-yaml v3 sees: the same, but for durations, which it writes as their text, and names in struct tags, which are
+/// there for JSON.
 pub(crate) fn plain_of_v3(object: &ObjectRef) -> Plain {
     match object.text() {
         Some(text) if object.ty().to_string() == "time.Duration" => Plain::Text(text),
-        _ => plain(object),
+        _ => plain_with(object, None),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Formats whose errors the two libraries put in different words.
 
 use boon::{Compiler, Format};
+use helm_functions::{check_regex, check_url};
 use helm_template::fmt::quote;
 use serde_json::Value;
 use std::error::Error;
@@ -9,7 +10,44 @@ type Result = std::result::Result<(), Box<dyn Error>>;
 
 /// Replaces the library's checks.
 pub(super) fn register(compiler: &mut Compiler) {
-    compiler.register_format(Format { name: "ipv4", func: ipv4 });
+    let formats: [(&'static str, fn(&Value) -> Result); 6] = [
+        ("ipv4", ipv4),
+        ("iri", absolute_url),
+        ("iri-reference", url),
+        ("regex", regex),
+        ("uri", absolute_url),
+        ("uri-reference", url),
+    ];
+    for (name, func) in formats {
+        compiler.register_format(Format { name, func });
+    }
+}
+
+fn regex(value: &Value) -> Result {
+    let Value::String(text) = value else { return Ok(()) };
+    Ok(check_regex(text)?)
+}
+
+fn absolute_url(value: &Value) -> Result {
+    let Value::String(text) = value else { return Ok(()) };
+    if parse_url(text)? { Ok(()) } else { Err("relative url".into()) }
+}
+
+fn url(value: &Value) -> Result {
+    let Value::String(text) = value else { return Ok(()) };
+    if text.contains('\\') {
+        return Err("contains \\".into());
+    }
+    parse_url(text).map(drop)
+}
+
+/// Whether it is absolute.
+fn parse_url(text: &str) -> std::result::Result<bool, Box<dyn Error>> {
+    let (absolute, host) = check_url(text)?;
+    if host.contains(':') && !(host.contains('[') && host.contains(']')) {
+        return Err("ipv6 address not enclosed in brackets".into());
+    }
+    Ok(absolute)
 }
 
 fn ipv4(value: &Value) -> Result {
@@ -43,6 +81,28 @@ fn ipv4(value: &Value) -> Result {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn urls_are_what_go_takes_for_them() {
+        let error = |check: fn(&Value) -> Result, text: &str| {
+            check(&text.into()).err().map(|error| error.to_string()).unwrap_or_default()
+        };
+        assert_eq!(error(absolute_url, "https://example.com/{id}?a b"), "");
+        assert_eq!(error(absolute_url, "not a uri"), "relative url");
+        assert_eq!(error(url, "a/b#c"), "");
+        assert_eq!(error(url, "a\\b"), "contains \\");
+        assert_eq!(error(url, "http://[::1]:80/"), "");
+        assert_eq!(error(url, "http://a b"), "parse \"http://a b\": invalid character \" \" in host name");
+    }
+
+    #[test]
+    fn expressions_are_refused_in_the_words_of_go() {
+        assert_eq!(
+            regex(&"[".into()).unwrap_err().to_string(),
+            "error parsing regexp: missing closing ]: `[`"
+        );
+        assert!(regex(&"^a+$".into()).is_ok());
+    }
 
     #[test]
     fn addresses_are_refused_in_the_words_of_go() {
