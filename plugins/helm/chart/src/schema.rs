@@ -95,11 +95,18 @@ fn compile(schema: &[u8]) -> Result<Compiled, String> {
     Ok(Compiled { document, schemas, index })
 }
 
-/// Reads JSON; what is wrong with it is told in the words of Go's encoding/json.
+/// Reads JSON; what is wrong with it is told in the words of Go's `json.Decoder`.
 fn parse(schema: &[u8]) -> Result<serde_json::Value, String> {
-    serde_json::from_slice(schema).map_err(|error| match helm_yaml::json::from_json(schema) {
-        (_, Some(error)) => error.to_string(),
-        (_, None) => error.to_string(),
+    serde_json::from_slice(schema).map_err(|error| {
+        let told = helm_yaml::json::from_json(schema).1.map_or(error.to_string(), |error| error.to_string());
+        match &*told {
+            "unexpected end of JSON input" if schema.trim_ascii().is_empty() => "EOF".to_owned(),
+            "unexpected end of JSON input" => "unexpected EOF".to_owned(),
+            told if told.ends_with("after top-level value") => {
+                "invalid character after top-level value".to_owned()
+            }
+            told => told.to_owned(),
+        }
     })
 }
 

@@ -2,6 +2,7 @@
 
 use super::{collapsed::Around, number};
 use boon::{CompileError, ErrorKind, ValidationError};
+use helm_functions::check_regex;
 use helm_template::fmt;
 use serde_json::{Number, Value as Json};
 
@@ -20,7 +21,8 @@ pub(super) fn compile_error(error: &CompileError) -> String {
     match error {
         CompileError::LoadUrlError { url, src } => format!("failing loading {}: {src}", quoted(url)),
         CompileError::InvalidRegex { url, regex, src } => {
-            format!("invalid regex {} at {}: {src}", quoted(regex), quoted(url))
+            let why = check_regex(regex).err().unwrap_or_else(|| src.to_string());
+            format!("invalid regex {} at {}: {why}", quoted(regex), quoted(url))
         }
         CompileError::ValidationError { url, src } => {
             let lines = report(src, &Json::Null);
@@ -118,7 +120,12 @@ fn kind(kind: &ErrorKind<'_, '_>) -> String {
         ErrorKind::Enum { want } => enumeration(want),
         ErrorKind::Const { want: Json::Array(_) | Json::Object(_) } => "'const' failed".to_owned(),
         ErrorKind::Const { want } => format!("value must be {}", display(want)),
-        ErrorKind::Format { got, want, err } => format!("{} is not valid {want}: {err}", display(got)),
+        ErrorKind::Format { got, want, err } => {
+            // The library's own check of expressions cannot be replaced.
+            let expression = got.as_str().filter(|_| *want == "regex");
+            let why = expression.and_then(|text| check_regex(text).err());
+            format!("{} is not valid {want}: {}", display(got), why.unwrap_or_else(|| err.to_string()))
+        }
         ErrorKind::MinProperties { got, want } => counts("minProperties", *got, *want),
         ErrorKind::MaxProperties { got, want } => counts("maxProperties", *got, *want),
         ErrorKind::MinItems { got, want } => counts("minItems", *got, *want),
