@@ -78,8 +78,8 @@ impl Corpus {
         let text = fs::read_to_string(&file).map_err(|error| CorpusError::Io { file, error })?;
         Ok(Self {
             cases: parse_cases(&text)?,
-            charts: unpack(directory.join("charts.tar.gz"))?,
-            expected: unpack(directory.join("expected.tar.gz"))?,
+            charts: unpack(&directory.join("charts.tar.gz"))?,
+            expected: unpack(&directory.join("expected.tar.gz"))?,
         })
     }
 
@@ -157,10 +157,10 @@ fn parse_case(line: &str) -> Result<Case, String> {
     })
 }
 
-fn unpack(file: PathBuf) -> Result<Tree, CorpusError> {
+fn unpack(file: &Path) -> Result<Tree, CorpusError> {
     let read = || -> std::io::Result<Tree> {
         let mut tree = Tree::new();
-        let archive = GzDecoder::new(fs::File::open(&file)?);
+        let archive = GzDecoder::new(fs::File::open(file)?);
         for entry in tar::Archive::new(archive).entries()? {
             let mut entry = entry?;
             if entry.header().entry_type().is_file() {
@@ -171,7 +171,7 @@ fn unpack(file: PathBuf) -> Result<Tree, CorpusError> {
         }
         Ok(tree)
     };
-    read().map_err(|error| CorpusError::Io { file: file.clone(), error })
+    read().map_err(|error| CorpusError::Io { file: file.to_owned(), error })
 }
 
 #[cfg(test)]

@@ -73,7 +73,7 @@ pub(crate) fn register(all: &mut Register) {
 ///
 /// # Errors
 /// The text of Go's error.
-pub fn check(expression: &str) -> std::result::Result<(), String> {
+pub fn check(expression: &str) -> Result<(), String> {
     compiled(expression.as_bytes()).map(drop).map_err(|error| error.to_string())
 }
 

@@ -7,10 +7,12 @@ use serde_json::Value;
 use std::error::Error;
 
 type Result = std::result::Result<(), Box<dyn Error>>;
+/// A check of values, which passes what is no text.
+type Check = fn(&Value) -> Result;
 
 /// Replaces the library's checks.
 pub(super) fn register(compiler: &mut Compiler) {
-    let formats: [(&'static str, fn(&Value) -> Result); 5] = [
+    let formats: [(&'static str, Check); 5] = [
         ("ipv4", ipv4),
         ("iri", absolute_url),
         ("iri-reference", url),
@@ -78,7 +80,7 @@ mod tests {
 
     #[test]
     fn urls_are_what_go_takes_for_them() {
-        let error = |check: fn(&Value) -> Result, text: &str| {
+        let error = |check: Check, text: &str| {
             check(&text.into()).err().map(|error| error.to_string()).unwrap_or_default()
         };
         assert_eq!(error(absolute_url, "https://example.com/{id}?a b"), "");

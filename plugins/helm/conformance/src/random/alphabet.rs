@@ -1,7 +1,10 @@
 //! What random words are made of.
 
+/// Its name, what is in it, and how many characters that are.
+type Entry = (&'static str, fn(char) -> bool, f64);
+
 /// The alphabets of sprig's generators and of what charts make of them, none after one that it is a part of.
-const ALPHABETS: [(&str, fn(char) -> bool, f64); 11] = [
+const ALPHABETS: [Entry; 11] = [
     ("digits", |c| c.is_ascii_digit(), 10.0),
     ("hexadecimal digits", |c| matches!(c, '0'..='9' | 'a'..='f'), 16.0),
     ("upper hexadecimal digits", |c| matches!(c, '0'..='9' | 'A'..='F'), 16.0),
@@ -27,7 +30,7 @@ impl Alphabet {
     pub(super) fn of(mut characters: impl Iterator<Item = char> + Clone) -> Option<Self> {
         let all = characters.clone();
         characters.next()?;
-        let fits = |(_, member, _): &(&str, fn(char) -> bool, f64)| all.clone().all(member);
+        let fits = |(_, member, _): &Entry| all.clone().all(member);
         ALPHABETS.iter().position(fits).map(Self)
     }
 
