@@ -1,5 +1,7 @@
 use super::*;
 
+mod certificates;
+
 fn judge(theirs: &str, ours: &[&str]) -> Verdict {
     let ours: Vec<Outcome> = ours.iter().map(|text| Outcome::Rendered((*text).to_owned())).collect();
     compare_random(theirs, &ours, &["secret".to_owned()]).0
