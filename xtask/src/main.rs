@@ -6,6 +6,7 @@ use clap::{Parser, Subcommand};
 mod bench;
 mod build;
 mod cluster;
+mod conformance;
 mod demo;
 mod deploy;
 mod fuzz;
@@ -51,6 +52,8 @@ enum Task {
     Bench(bench::BenchTask),
     /// Compare the Helm engine with Helm's own code on made-up charts, templates, values and YAML.
     FuzzHelm(fuzz::FuzzArgs),
+    /// Compare what we render with what helm rendered, byte for byte.
+    Conformance(conformance::ConformanceArgs),
     /// Everything CI runs: format, lints, guests, tests on a real API server and a real node, docs.
     Test(test::TestArgs),
     /// Check that released directories of the plugin interface did not change.
@@ -66,6 +69,7 @@ fn main() -> Result<()> {
         Task::Demo(args) => demo::demo(&args),
         Task::Bench(task) => bench::bench(&task),
         Task::FuzzHelm(args) => fuzz::fuzz_helm(&args),
+        Task::Conformance(args) => conformance::conformance(&args),
         Task::Test(args) => test::test(&args),
         Task::CheckWit => wit::check(),
     }

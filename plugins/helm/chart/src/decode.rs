@@ -45,8 +45,9 @@ impl<'a> Path<'a> {
         if let Some(parent) = self.parent {
             parent.write(out);
         }
+        // Go has a JSON pointer at hand, in which only the slashes between names become dots.
         out.push('.');
-        out.push_str(self.name);
+        out.push_str(&self.name.replace('~', "~0").replace('/', "~1"));
     }
 
     fn error(&self, value: &Value, go_type: &str) -> DecodeError {

@@ -4,6 +4,8 @@
 //! Where Go goes through properties in random order we go by their names. Schemas at other addresses are not
 //! loaded; `urn:` references allow everything, as in Helm.
 
+mod collapsed;
+mod formats;
 mod number;
 mod text;
 
@@ -86,6 +88,7 @@ impl SchemaCache {
 fn compile(schema: &[u8]) -> Result<Compiled, String> {
     let document: serde_json::Value = serde_json::from_slice(schema).map_err(|_| unreadable(schema))?;
     let mut compiler = Compiler::new();
+    formats::register(&mut compiler);
     compiler.use_loader(Box::new(Offline));
     compiler.add_resource(LOCATION, document.clone()).map_err(|error| text::compile_error(&error))?;
     let mut schemas = Schemas::new();

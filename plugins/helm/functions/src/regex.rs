@@ -69,6 +69,14 @@ pub(crate) fn register(all: &mut Register) {
     });
 }
 
+/// Whether Go compiles an expression.
+///
+/// # Errors
+/// The text of Go's error.
+pub fn check(expression: &str) -> Result<(), String> {
+    compiled(expression.as_bytes()).map(drop).map_err(|error| error.to_string())
+}
+
 /// The plain function panics (`regexp.MustCompile`) where the `must` one returns the error.
 fn both(all: &mut Register, name: &'static str, must: &'static str, signature: Signature, body: Body) {
     all.add(name, signature, move |args| {

@@ -41,6 +41,16 @@ struct Url {
     fragment: Vec<u8>,
 }
 
+/// Whether Go parses a URL (`url.Parse`); then whether it is absolute, and the name of its host.
+///
+/// # Errors
+/// The text of Go's error.
+pub fn check(source: &str) -> std::result::Result<(bool, String), String> {
+    let url = Url::parse(source.as_bytes())?;
+    let host = if url.host_name().contains(&b':') { &*url.host } else { url.host_name() };
+    Ok((!url.scheme.is_empty(), String::from_utf8_lossy(host).into_owned()))
+}
+
 type Parsed<T> = std::result::Result<T, UrlError>;
 
 /// What is before and after the first byte of a kind.

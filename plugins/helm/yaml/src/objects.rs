@@ -50,7 +50,8 @@ fn without_tags(object: &ObjectRef) -> Plain {
     }
 }
 
-/// What go-yaml v3 sees: the same, but for durations, which it writes as their text.
+/// What go-yaml v3 sees: the same, but for durations, which it writes as their text and the names of fields, whose tags
+/// are for JSON.
 pub(crate) fn plain_of_v3(object: &ObjectRef) -> Plain {
     match object.text() {
         Some(text) if object.ty().to_string() == "time.Duration" => Plain::Text(text),

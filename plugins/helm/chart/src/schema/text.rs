@@ -1,7 +1,8 @@
 //! What is wrong with values, in the words of santhosh-tekuri/jsonschema v6 (`output.go`, `kind/kind.go`).
 
-use super::number;
+use super::{collapsed::Around, number};
 use boon::{CompileError, ErrorKind, ValidationError};
+use helm_functions::check_regex;
 use helm_template::fmt;
 use serde_json::{Number, Value as Json};
 
@@ -9,7 +10,7 @@ use serde_json::{Number, Value as Json};
 pub(super) fn report(error: &ValidationError<'_, '_>, schema: &Json) -> String {
     let mut out = String::new();
     for cause in &error.causes {
-        write(cause, schema, 0, &mut out);
+        write(cause, Around::causes_of(error), schema, 0, &mut out);
     }
     out
 }
@@ -20,37 +21,76 @@ pub(super) fn compile_error(error: &CompileError) -> String {
     match error {
         CompileError::LoadUrlError { url, src } => format!("failing loading {}: {src}", quoted(url)),
         CompileError::InvalidRegex { url, regex, src } => {
-            format!("invalid regex {} at {}: {src}", quoted(regex), quoted(url))
+            let why = check_regex(regex).err().unwrap_or_else(|| src.to_string());
+            format!("invalid regex {} at {}: {why}", quoted(regex), quoted(url))
         }
         CompileError::ValidationError { url, src } => {
             let lines = report(src, &Json::Null);
             let lines = lines.trim_end();
             format!("{} is not valid against metaschema: {}\n{lines}", quoted(url), kind(&src.kind))
         }
+        CompileError::JsonPointerNotFound(url) => format!("json-pointer in {} not found", quoted(url)),
+        CompileError::InvalidJsonPointer(url) => format!("invalid json-pointer {}", quoted(url)),
+        CompileError::AnchorNotFound { url, reference } => {
+            format!("anchor in {} not found in schema {}", quoted(reference), quoted(url))
+        }
+        CompileError::UnsupportedVocabulary { url, vocabulary } => {
+            format!("unsupported vocabulary {} in {}", quoted(vocabulary), quoted(url))
+        }
+        CompileError::UnsupportedDraft { url } => format!("draft {} is not supported", quoted(url)),
+        CompileError::MetaSchemaCycle { url } => format!("cycle in resolving $schema in {}", quoted(url)),
+        CompileError::ParseIdError { loc } => format!("error in parsing id at {}", quoted(loc)),
+        CompileError::ParseAnchorError { loc } => format!("error in parsing anchor at {}", quoted(loc)),
+        CompileError::DuplicateId { url, id, ptr1, ptr2 } => {
+            let [id, url, one, other] = [id, url, ptr1, ptr2].map(|text| quoted(text));
+            format!("duplicate id {id} in {url} at {one} and {other}")
+        }
+        CompileError::DuplicateAnchor { anchor, url, ptr1, ptr2 } => {
+            let [anchor, url, one, other] = [anchor, url, ptr1, ptr2].map(|text| quoted(text));
+            format!("duplicate anchor {anchor} in {url} at {one} and {other}")
+        }
         other => format!("{other:#}"),
     }
 }
 
-fn write(error: &ValidationError<'_, '_>, schema: &Json, indent: usize, out: &mut String) {
+fn write(
+    error: &ValidationError<'_, '_>,
+    around: Around<'_>,
+    schema: &Json,
+    indent: usize,
+    out: &mut String,
+) {
+    let location = error.instance_location.to_string();
+    let mut indent = indent;
+    let mut line = |location: &str, text: &str, indent: &mut usize| {
+        out.push_str(&"  ".repeat(*indent));
+        out.push_str(&format!("- at {}: {text}\n", quote(location)));
+        *indent += 1;
+    };
+    for combinator in around.left_out(error.schema_url) {
+        line(prefix(&location, combinator.depth), combinator.text, &mut indent);
+    }
     // A reference with one cause says no more than the cause.
     let skipped = error.causes.len() == 1 && matches!(error.kind, ErrorKind::Reference { .. });
     if !skipped {
-        out.push_str(&"  ".repeat(indent));
-        out.push_str("- at ");
-        out.push_str(&quote(&error.instance_location.to_string()));
-        out.push_str(": ");
-        out.push_str(&match &error.kind {
+        let text = match &error.kind {
             ErrorKind::Pattern { got, want } => {
                 let want = original_pattern(error, schema).unwrap_or(want);
                 format!("{} does not match pattern {}", quote(got), quote(want))
             }
             other => kind(other),
-        });
-        out.push('\n');
+        };
+        line(&location, &text, &mut indent);
     }
     for cause in &error.causes {
-        write(cause, schema, indent + usize::from(!skipped), out);
+        write(cause, Around::causes_of(error), schema, indent, out);
     }
+}
+
+/// The first tokens of a location.
+fn prefix(location: &str, tokens: usize) -> &str {
+    let end = location.match_indices('/').nth(tokens).map_or(location.len(), |(at, _)| at);
+    location.get(..end).unwrap_or(location)
 }
 
 fn kind(kind: &ErrorKind<'_, '_>) -> String {
@@ -80,7 +120,12 @@ fn kind(kind: &ErrorKind<'_, '_>) -> String {
         ErrorKind::Enum { want } => enumeration(want),
         ErrorKind::Const { want: Json::Array(_) | Json::Object(_) } => "'const' failed".to_owned(),
         ErrorKind::Const { want } => format!("value must be {}", display(want)),
-        ErrorKind::Format { got, want, err } => format!("{} is not valid {want}: {err}", display(got)),
+        ErrorKind::Format { got, want, err } => {
+            // The library's own check of expressions cannot be replaced.
+            let expression = got.as_str().filter(|_| *want == "regex");
+            let why = expression.and_then(|text| check_regex(text).err());
+            format!("{} is not valid {want}: {}", display(got), why.unwrap_or_else(|| err.to_string()))
+        }
         ErrorKind::MinProperties { got, want } => counts("minProperties", *got, *want),
         ErrorKind::MaxProperties { got, want } => counts("maxProperties", *got, *want),
         ErrorKind::MinItems { got, want } => counts("minItems", *got, *want),

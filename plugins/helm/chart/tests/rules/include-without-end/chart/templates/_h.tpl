@@ -1,0 +1,1 @@
+{{ define "again" }}{{ include "again" . }}{{ end }}

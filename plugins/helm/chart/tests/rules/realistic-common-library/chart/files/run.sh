@@ -1,0 +1,2 @@
+#!/bin/bash
+exec {{ .Chart.Name }} --port "$PORT"

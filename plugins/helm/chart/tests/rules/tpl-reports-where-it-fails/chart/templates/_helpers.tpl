@@ -1,0 +1,3 @@
+{{- define "deep" }}
+{{- tpl .Values.bad . }}
+{{- end }}

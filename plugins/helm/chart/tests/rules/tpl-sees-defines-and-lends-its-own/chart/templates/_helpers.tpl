@@ -1,0 +1,1 @@
+{{- define "helper" -}}helper{{- end }}
