@@ -75,7 +75,7 @@ impl Place {
         let output = self.run(arguments);
         assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stdout));
         let errors = String::from_utf8(output.stderr).unwrap();
-        errors.lines().filter(|line| line.starts_with("Error: ")).last().unwrap_or(&errors).to_owned()
+        errors.lines().rfind(|line| line.starts_with("Error: ")).unwrap_or(&errors).to_owned()
     }
 
     /// The chart as an archive below the directory.
