@@ -139,25 +139,60 @@ pub enum AskError {
     Command(#[from] CommandError),
 }
 
-/// Asks.
+/// Asks one question.
 ///
 /// # Errors
 /// [`AskError`].
 pub fn ask(question: &Question, args: &CommandArgs) -> Result<CommandAnswer, AskError> {
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(AskError::Runtime)?;
-    let revision = revision(args, question.cluster.is_some())?;
-    let invocation = Invocation { name: question.command.to_owned(), options: question.options.to_string() };
-    let asset = |file: &PersonFile| Arc::new(Asset::new(&file.asset, &file.path).with_links(Links::Anywhere));
-    let assets = question.files.iter().map(asset).collect();
-    runtime.block_on(async {
-        let client = match &question.cluster {
-            Some(cluster) => nobody::client_of(cluster).await.map_err(AskError::Cluster)?,
-            None => nobody::client_of_no_cluster(),
-        };
-        let context = nobody::context(&revision, assets, client);
-        Ok(command::run(&revision, context, &invocation).await?)
-    })
+    Session::open(args, question.cluster.as_ref())?.ask(question)
+}
+
+/// A plugin that is ready to be asked.
+pub struct Session {
+    runtime: tokio::runtime::Runtime,
+    revision: Revision,
+    client: kube::Client,
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session").field("revision", &self.revision).finish_non_exhaustive()
+    }
+}
+
+impl Session {
+    /// Finds the plugin, compiles it where it was not, and connects to the cluster that its commands may read.
+    ///
+    /// # Errors
+    /// [`AskError`], but for [`AskError::Command`].
+    pub fn open(args: &CommandArgs, cluster: Option<&ClusterArgs>) -> Result<Self, AskError> {
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(AskError::Runtime)?;
+        let revision = revision(args, cluster.is_some())?;
+        let client = runtime.block_on(async {
+            match cluster {
+                Some(cluster) => nobody::client_of(cluster).await.map_err(AskError::Cluster),
+                None => Ok(nobody::client_of_no_cluster()),
+            }
+        })?;
+        Ok(Self { runtime, revision, client })
+    }
+
+    /// Asks; the cluster of the question is the session's.
+    ///
+    /// # Errors
+    /// [`AskError::Command`].
+    pub fn ask(&self, question: &Question) -> Result<CommandAnswer, AskError> {
+        let invocation =
+            Invocation { name: question.command.to_owned(), options: question.options.to_string() };
+        let asset =
+            |file: &PersonFile| Arc::new(Asset::new(&file.asset, &file.path).with_links(Links::Anywhere));
+        let assets = question.files.iter().map(asset).collect();
+        self.runtime.block_on(async {
+            let context = nobody::context(&self.revision, assets, self.client.clone());
+            Ok(command::run(&self.revision, context, &invocation).await?)
+        })
+    }
 }
 
 /// The plugin, compiled now or before.

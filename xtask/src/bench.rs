@@ -13,10 +13,14 @@ use crate::demo::stage::{Process, Stage as _};
 use crate::steps::{Terminal, run};
 
 mod memory;
+mod render;
 mod swap;
+mod template;
 
 use memory::MemoryArgs;
+use render::RenderArgs;
 use swap::SwapArgs;
+use template::TemplateArgs;
 
 /// What to measure.
 #[derive(Debug, Subcommand)]
@@ -30,6 +34,16 @@ pub(crate) enum BenchTask {
     /// From a saved plugin file to the first reconcile on the new code, while resources change.
     #[command(after_help = "EXAMPLE:\n  cargo xtask bench swap --times 5")]
     Swap(SwapArgs),
+    /// The Helm plugin beside Helm's SDK: loading and rendering charts, warm, in one process.
+    #[command(
+        after_help = "EXAMPLES:\n  cargo xtask bench render\n  cargo xtask bench render --times 50 ./mychart"
+    )]
+    Render(RenderArgs),
+    /// `pilothouse template` beside `helm template`: wall time and peak memory of the processes.
+    #[command(
+        after_help = "EXAMPLES:\n  cargo xtask bench template\n  cargo xtask bench template --times 30 ./mychart"
+    )]
+    Template(TemplateArgs),
 }
 
 /// How long whatever is waited for may take.
@@ -42,6 +56,8 @@ pub(crate) fn bench(task: &BenchTask) -> Result<()> {
         BenchTask::Memory(args) => memory::memory(args),
         BenchTask::Call => call(),
         BenchTask::Swap(args) => swap::swap(args),
+        BenchTask::Render(args) => render::render(args),
+        BenchTask::Template(args) => template::template(args),
     }
 }
 

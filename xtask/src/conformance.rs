@@ -15,9 +15,10 @@ use crate::build;
 use crate::steps::{Terminal, say};
 
 mod jobs;
-mod program;
+pub(crate) mod program;
 mod table;
 
+pub(crate) use jobs::unpack;
 use jobs::{Job, Judged};
 use program::Program;
 
@@ -50,7 +51,7 @@ pub(crate) struct ConformanceArgs {
 /// Where our own rules are.
 const RULES: &str = "plugins/helm/chart/tests/rules";
 /// Where the corpus lies beside a checkout.
-const CORPUS: &str = "../shared/corpus/helm";
+pub(crate) const CORPUS: &str = "../shared/corpus/helm";
 
 /// Renders, compares, prints a table; an error when anything is different.
 pub(crate) fn conformance(args: &ConformanceArgs) -> Result<()> {
@@ -59,15 +60,14 @@ pub(crate) fn conformance(args: &ConformanceArgs) -> Result<()> {
         return write_golden(&helm(args)?, &rules);
     }
     let program = match &args.program {
-        Some(program) => program.clone(),
-        None => build::host()?,
+        Some(program) => Program::new(program)?,
+        None => Program::host()?,
     };
-    let program = Program::new(&program)?;
     let corpus = corpus(args)?;
     let charts = tempfile::tempdir().context("a directory for the charts")?;
     let mut all: Vec<Job<'_>> = rules.iter().map(Job::Rule).collect();
     if let Some(corpus) = &corpus {
-        jobs::unpack(corpus, charts.path())?;
+        unpack(corpus, charts.path())?;
         let chosen = corpus.cases.iter();
         let chosen = chosen.filter(|case| case.chart.contains(&args.only) || case.id.contains(&args.only));
         all.extend(chosen.map(|case| Job::Case { corpus, case, charts: charts.path() }));
@@ -108,14 +108,17 @@ fn chosen_rules(only: &str) -> Result<Vec<Rule>> {
     Ok(rules)
 }
 
+/// The release of helm that the corpus was made with.
+pub(crate) fn helm_binary() -> Result<PathBuf> {
+    let terminal = Terminal::new();
+    Ok(binaries::HELM_CLI.find(&terminal)?)
+}
+
 /// The real helm: the one that was named, or the release the corpus was made with.
 fn helm(args: &ConformanceArgs) -> Result<Program> {
     let path = match &args.program {
         Some(program) => program.clone(),
-        None => {
-            let terminal = Terminal::new();
-            binaries::HELM_CLI.find(&terminal)?
-        }
+        None => helm_binary()?,
     };
     let version = Command::new(&path).args(["version", "--short"]).output().context("helm version")?;
     let version = String::from_utf8_lossy(&version.stdout);

@@ -8,26 +8,42 @@ use anyhow::{Context as _, Result, bail};
 use helm_conformance::compare::Outcome;
 use helm_conformance::rules::ERROR;
 
+use crate::build;
+
 /// How often helm is asked for a golden text that has to be the same each time.
 pub(super) const REPEATED: usize = 4;
 
 /// A program that is called as helm is.
 #[derive(Debug)]
-pub(super) struct Program {
+pub(crate) struct Program {
     path: PathBuf,
+    variables: Vec<(&'static str, PathBuf)>,
     /// Plugins and settings of whoever runs this must not change what is rendered.
     home: tempfile::TempDir,
 }
 
 impl Program {
-    pub(super) fn new(path: &Path) -> Result<Self> {
+    pub(crate) fn new(path: &Path) -> Result<Self> {
         // Programs are started in other directories.
         let path = path.canonicalize().with_context(|| format!("no program {}", path.display()))?;
-        Ok(Self { path, home: tempfile::tempdir()? })
+        Ok(Self { path, variables: Vec::new(), home: tempfile::tempdir()? })
     }
 
-    /// Runs it with arguments in a directory.
-    pub(super) fn run(&self, arguments: &[String], directory: &Path) -> Result<Outcome> {
+    /// The host's binary with the Helm plugin, both as this repository builds them.
+    pub(crate) fn host() -> Result<Self> {
+        let plugins = build::plugins()?;
+        let plugin = plugins.into_iter().find(|plugin| plugin.ends_with("helm.wasm"));
+        let host = Self::new(&build::host()?)?;
+        let cache = host.home.path().join("compiled");
+        let plugin = plugin.context("no Helm plugin was built")?;
+        Ok(Self {
+            variables: vec![("PILOTHOUSE_HELM_PLUGIN", plugin), ("PILOTHOUSE_CACHE_DIR", cache)],
+            ..host
+        })
+    }
+
+    /// How it is started.
+    pub(crate) fn command(&self, arguments: &[String], directory: &Path) -> Command {
         let mut command = Command::new(&self.path);
         command.args(arguments).current_dir(directory).stdin(Stdio::null());
         for (name, _) in std::env::vars_os().filter(|(name, _)| is_setting(name)) {
@@ -37,8 +53,16 @@ impl Program {
             command.env(name, self.home.path().join(name));
         }
         command.env("KUBECONFIG", self.home.path().join("kubeconfig"));
-        let output =
-            command.output().with_context(|| format!("{} cannot be started", self.path.display()))?;
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command
+    }
+
+    /// Runs it with arguments in a directory.
+    pub(super) fn run(&self, arguments: &[String], directory: &Path) -> Result<Outcome> {
+        let output = self
+            .command(arguments, directory)
+            .output()
+            .with_context(|| format!("{} cannot be started", self.path.display()))?;
         if output.status.success() {
             return Ok(Outcome::Rendered(String::from_utf8_lossy(&output.stdout).into_owned()));
         }

@@ -3,14 +3,6 @@
 //! Needs `go` and, the first time, the Go module proxy; without them nothing is compared, which is said aloud.
 //! `HELM_YAML_CASES` sets how many generated cases each test tries, `HELM_YAML_SEED` where they start.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "this is nothing but tests and their helpers"
-)]
-
 mod compare;
 mod corpus;
 mod documents;
