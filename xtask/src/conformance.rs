@@ -18,7 +18,6 @@ mod jobs;
 pub(crate) mod program;
 mod table;
 
-pub(crate) use jobs::unpack;
 use jobs::{Job, Judged};
 use program::Program;
 
@@ -67,7 +66,7 @@ pub(crate) fn conformance(args: &ConformanceArgs) -> Result<()> {
     let charts = tempfile::tempdir().context("a directory for the charts")?;
     let mut all: Vec<Job<'_>> = rules.iter().map(Job::Rule).collect();
     if let Some(corpus) = &corpus {
-        unpack(corpus, charts.path())?;
+        jobs::unpack(corpus, charts.path())?;
         let chosen = corpus.cases.iter();
         let chosen = chosen.filter(|case| case.chart.contains(&args.only) || case.id.contains(&args.only));
         all.extend(chosen.map(|case| Job::Case { corpus, case, charts: charts.path() }));

@@ -125,7 +125,7 @@ impl Judged<'_> {
 }
 
 /// Puts the charts where a program finds them.
-pub(crate) fn unpack(corpus: &Corpus, directory: &Path) -> Result<()> {
+pub(super) fn unpack(corpus: &Corpus, directory: &Path) -> Result<()> {
     for (path, data) in &corpus.charts {
         let inside = Path::new(path).components().all(|part| matches!(part, std::path::Component::Normal(_)));
         if !inside {

@@ -12,6 +12,8 @@ use crate::command::{PersonFile, Question};
 #[derive(Clone, Debug, Args)]
 #[command(
     disable_version_flag = true,
+    // The last one wins, as with Go's flags.
+    args_override_self = true,
     after_help = "\
 EXAMPLES:
   pilothouse lint ./mychart --strict

@@ -60,6 +60,16 @@ fn value(error: &clap::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::Command;
+
+    #[test]
+    fn the_last_of_a_flag_wins_and_flags_for_several_values_add_up() {
+        let line =
+            ["pilothouse", "template", "x", "--kube-version=1", "--kube-version=2", "--set=a=1", "--set=b=2"];
+        let Command::Template(args) = Cli::try_parse_from(line).unwrap().command else { panic!("template") };
+        assert_eq!(args.kube_version, "2");
+        assert_eq!(args.values.set, ["a=1", "b=2"]);
+    }
 
     #[test]
     fn wrong_flags_of_helms_subcommands_are_answered_in_helms_words() {

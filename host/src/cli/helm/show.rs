@@ -26,6 +26,8 @@ pub enum ShowCommand {
 #[derive(Clone, Debug, Args)]
 #[command(
     disable_version_flag = true,
+    // The last one wins, as with Go's flags.
+    args_override_self = true,
     after_help = "\
 EXAMPLES:
   pilothouse show values ./mychart

@@ -11,6 +11,8 @@ use crate::command::{PersonFile, Question};
 #[derive(Clone, Debug, Args)]
 #[command(
     disable_version_flag = true,
+    // The last one wins, as with Go's flags.
+    args_override_self = true,
     after_help = "\
 EXAMPLES:
   pilothouse template mychart ./mychart --namespace shop -f prod.yaml --set image.tag=1.2.3
