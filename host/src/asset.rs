@@ -215,6 +215,27 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
+    fn what_cannot_be_read_is_refused_when_it_is_wanted_and_keeps_nobody_waiting() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("Chart.yaml"), "name: x").unwrap();
+        let done = std::process::Command::new("mkfifo").arg(dir.path().join("pipe")).status().unwrap();
+        assert!(done.success());
+        std::os::unix::fs::symlink("/dev/zero", dir.path().join("zero")).unwrap();
+        std::os::unix::fs::symlink("/no/such/file", dir.path().join("lost")).unwrap();
+        let asset = Asset::new("x", dir.path()).with_links(Links::Anywhere);
+        let paths: Vec<_> = asset.list().unwrap().into_iter().map(|entry| entry.path).collect();
+        assert_eq!(paths, ["Chart.yaml", "lost", "pipe", "zero"]);
+        assert_eq!(asset.read_files(&["Chart.yaml".to_owned()]).unwrap().len(), 1);
+        for (name, said) in [("pipe", "neither a file"), ("zero", "neither a file"), ("lost", "No such file")]
+        {
+            let error = asset.read_files(&[name.to_owned()]).unwrap_err().to_string();
+            assert!(error.contains(said), "{error}");
+        }
+        assert!(asset.read().is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
     fn a_link_out_of_the_tree_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink("/etc/passwd", dir.path().join("users")).unwrap();

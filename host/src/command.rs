@@ -23,6 +23,7 @@ use crate::plugin::compiler::Compiler;
 use crate::plugin::engine::{Engine, EngineError};
 use crate::plugin::package::{Package, PackageError};
 use crate::plugin::revision::{Revision, RevisionError};
+use known::Stamp;
 
 /// Which plugin answers, and where it is compiled.
 #[derive(Clone, Debug, Default, Args)]
@@ -54,7 +55,10 @@ impl PersonFile {
         let once = std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir());
         if once {
             let mut bytes = Vec::new();
-            std::fs::File::open(path)?.take(MAX_BYTES).read_to_end(&mut bytes)?;
+            let read = std::fs::File::open(path)?.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
+            if u64::try_from(read).unwrap_or(u64::MAX) > MAX_BYTES {
+                return Err(std::io::Error::other(format!("{path}: more than {MAX_BYTES} bytes")).into());
+            }
             return Ok(Self::fetched(asset, Located::fetched("values.yaml", &bytes)?));
         }
         Ok(Self { asset: asset.to_owned(), path: PathBuf::from(path), _fetched: None })
@@ -209,12 +213,16 @@ fn revision(args: &CommandArgs, reads_cluster: bool) -> Result<Revision, AskErro
     {
         return Ok(revision);
     }
+    // Before it is read: a file that is replaced meanwhile is another one then.
+    let stamp = Stamp::of(&path);
     let bytes = std::fs::read(&path).map_err(|source| AskError::Read { path: shown(), source })?;
     let package = Package::read(bytes).map_err(|source| AskError::Package { path: shown(), source })?;
     if !cache.has(&engine, &package.digest) {
         eprintln!("pilothouse: compiling {} for this machine; the next time it is there", shown());
     }
-    known::remember(&cache, &path, &package);
+    if let Some(stamp) = stamp {
+        known::remember(&cache, stamp, &package);
+    }
     Revision::prepare(&engine, &cache, &package, grant.as_ref())
         .map_err(|source| AskError::Revision { path: shown(), source })
 }

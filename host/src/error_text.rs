@@ -1,4 +1,4 @@
-//! What errors say.
+//! What errors say, and what they must not say.
 
 use std::error::Error;
 
@@ -17,9 +17,30 @@ pub fn chain(error: &dyn Error) -> String {
     text
 }
 
+/// A URL as it may be told: who logs in, and with what, is nobody's business.
+pub fn without_login(url: &str) -> String {
+    let (scheme, rest) = url.find("://").map_or(("", url), |at| url.split_at(at + 3));
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(end);
+    let server = authority.rsplit_once('@').map_or(authority, |(_, server)| server);
+    format!("{scheme}{server}{path}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_url_is_told_without_the_login_in_it() {
+        for (url, told) in [
+            ("https://me:se@cret@c.example/a@b?x=y@z", "https://c.example/a@b?x=y@z"),
+            ("me:secret@c.example:4317", "c.example:4317"),
+            ("https://c.example/a@1.tgz", "https://c.example/a@1.tgz"),
+            ("c.example", "c.example"),
+        ] {
+            assert_eq!(without_login(url), told);
+        }
+    }
 
     #[derive(Debug, thiserror::Error)]
     #[error("{0}")]

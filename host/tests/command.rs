@@ -176,6 +176,57 @@ fn parts_of_a_chart_are_shown() {
     assert_eq!(place.printed(&["show", "readme", "./web"]), "Read me.\n");
 }
 
+#[test]
+fn a_chart_is_linted_and_what_is_wrong_with_it_ends_with_exit_code_1() {
+    let Some(place) = place() else { return };
+    place.write(
+        "web/templates/config.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .Release.Name }}\n",
+    );
+    place.archive("web-1.0.0.tgz");
+    let fine = |path: &str| {
+        format!(
+            "==> Linting {path}\n[INFO] Chart.yaml: icon is recommended\n\n1 chart(s) linted, 0 chart(s) failed\n"
+        )
+    };
+    assert_eq!(place.printed(&["lint", "./web"]), fine("./web"));
+    assert_eq!(place.printed(&["lint", "web-1.0.0.tgz"]), fine("web-1.0.0.tgz"));
+    assert_eq!(place.printed(&["lint", "./web", "--quiet"]), "");
+    place.write("web/Chart.yaml", "apiVersion: v2\nname: web\nversion: nonsense\n");
+    let output = place.run(&["lint", "./web", "./none"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "Error: 2 chart(s) linted, 2 chart(s) failed\n");
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(printed.contains("[ERROR] Chart.yaml: version 'nonsense' is not a valid SemVer"), "{printed}");
+    assert!(
+        printed.contains("==> Linting ./none\nError unable to check Chart.yaml file in chart"),
+        "{printed}"
+    );
+}
+
+#[test]
+fn a_pipe_in_a_chart_keeps_nobody_waiting() {
+    let Some(place) = place() else { return };
+    let pipe = place.path().join("web/pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let refused = place.refused(&["template", "./web"]);
+    assert!(refused.contains("web/pipe: neither a file nor a directory"), "{refused}");
+    place.write("web/.helmignore", "pipe\n");
+    assert_eq!(place.printed(&["template", "./web"]), manifest("hello", "release-name", "default"));
+}
+
+#[test]
+fn a_login_in_a_url_is_not_told() {
+    let Some(place) = place() else { return };
+    for arguments in [
+        &["template", "web", "--repo", "http://me:hidden@127.0.0.1:1/"][..],
+        &["template", "http://me:hidden@127.0.0.1:1/web.tgz"],
+    ] {
+        let refused = place.refused(arguments);
+        assert!(refused.contains("127.0.0.1:1") && !refused.contains("hidden"), "{refused}");
+    }
+}
+
 /// A repository whose index says so about the one archive it has; its URL.
 async fn repository(archive: Vec<u8>, digest: &str) -> String {
     let index = format!(

@@ -1,6 +1,7 @@
 //! A tree on disk: which files it has, and their bytes.
 
 use std::fs;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use super::{AssetError, AssetFile, MAX_BYTES};
@@ -26,7 +27,8 @@ pub struct Entry {
     pub path: String,
     /// In bytes.
     pub size: u64,
-    real: PathBuf,
+    /// Where it is, or why it cannot be read: nobody may ask for it.
+    real: Result<PathBuf, AssetError>,
 }
 
 /// All files below a directory, or the one file, sorted by path.
@@ -34,7 +36,7 @@ pub(super) fn list(root: &Path, links: Links) -> Result<Vec<Entry>, AssetError> 
     let real_root = root.canonicalize().map_err(|error| unreadable(root, &error))?;
     if real_root.is_file() {
         let name = root.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        return Ok(vec![entry(name, real_root)?]);
+        return Ok(vec![entry(name, Ok(real_root))]);
     }
     let mut files = Vec::new();
     let mut pending = vec![(real_root.clone(), String::new(), 0_usize)];
@@ -47,13 +49,15 @@ pub(super) fn list(root: &Path, links: Links) -> Result<Vec<Entry>, AssetError> 
                 continue;
             }
             let path = if prefix.is_empty() { name } else { format!("{prefix}/{name}") };
-            let real = resolve(&found, &real_root, links)?;
-            if real.is_dir() {
+            let real = resolve(&found, &real_root, links);
+            if let Ok(directory) = &real
+                && directory.is_dir()
+            {
                 if depth < MAX_DEPTH {
-                    pending.push((real, path, depth + 1));
+                    pending.push((directory.clone(), path, depth + 1));
                 }
             } else if files.len() < MAX_FILES {
-                files.push(entry(path, real)?);
+                files.push(entry(path, real));
             } else {
                 return Err(AssetError::TooManyFiles { path: root.display().to_string(), most: MAX_FILES });
             }
@@ -77,21 +81,36 @@ fn resolve(found: &fs::DirEntry, root: &Path, links: Links) -> Result<PathBuf, A
     Ok(real)
 }
 
-fn entry(path: String, real: PathBuf) -> Result<Entry, AssetError> {
-    let size = real.metadata().map_err(|error| unreadable(&real, &error))?.len();
-    Ok(Entry { path, size, real })
+/// Pipes and devices have no end, or make whoever reads them wait for ever.
+fn entry(path: String, real: Result<PathBuf, AssetError>) -> Entry {
+    let sized = real.and_then(|real| {
+        let metadata = real.metadata().map_err(|error| unreadable(&real, &error))?;
+        let irregular = || AssetError::Unreadable {
+            path: real.display().to_string(),
+            message: "neither a file nor a directory".to_owned(),
+        };
+        metadata.is_file().then_some(metadata.len()).ok_or_else(irregular).map(|size| (size, real.clone()))
+    });
+    match sized {
+        Ok((size, real)) => Entry { path, size, real: Ok(real) },
+        Err(error) => Entry { path, size: 0, real: Err(error) },
+    }
 }
 
 /// The bytes of files.
 pub(super) fn read(root: &Path, entries: &[Entry]) -> Result<Vec<AssetFile>, AssetError> {
     let mut left = MAX_BYTES;
-    let file = |entry: &Entry| {
+    let mut file = |entry: &Entry| {
         let too_large = || AssetError::TooLarge { path: root.display().to_string() };
-        left = left.checked_sub(entry.size).ok_or_else(too_large)?;
-        let content = fs::read(&entry.real).map_err(|error| unreadable(&entry.real, &error))?;
+        let real = entry.real.as_ref().map_err(Clone::clone)?;
+        let mut content = Vec::new();
+        let file = fs::File::open(real).map_err(|error| unreadable(real, &error))?;
+        // It may have grown since it was listed.
+        file.take(left + 1).read_to_end(&mut content).map_err(|error| unreadable(real, &error))?;
+        left = left.checked_sub(u64::try_from(content.len()).unwrap_or(u64::MAX)).ok_or_else(too_large)?;
         Ok(AssetFile { path: entry.path.clone(), content })
     };
-    entries.iter().map(file).collect()
+    entries.iter().map(&mut file).collect()
 }
 
 fn unreadable(path: &Path, error: &std::io::Error) -> AssetError {

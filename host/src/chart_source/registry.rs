@@ -1,10 +1,13 @@
 //! Charts in OCI registries (<https://helm.sh/docs/topics/registries/>).
 
+use futures::TryStreamExt as _;
 use oci_client::client::{Certificate, CertificateEncoding, ClientConfig, ClientProtocol};
 use oci_client::errors::OciDistributionError;
+use oci_client::manifest::OciDescriptor;
 use oci_client::{Client, Reference};
 use serde_json::json;
 
+use super::web::{MAX_BYTES, SILENCE};
 use super::{LocateError, Located, credentials, wanted_version};
 use crate::cli::helm::{ChartArgs, GlobalArgs};
 use crate::command::{self, Question};
@@ -12,8 +15,6 @@ use crate::error_text::chain;
 
 /// Media types of a chart's layer: the one of today and the one of Helm's first versions.
 const LAYERS: [&str; 2] = ["application/vnd.cncf.helm.chart.content.v1.tar+gzip", "application/tar+gzip"];
-/// Media type of a signature, which may lie beside it.
-const PROVENANCE: &str = "application/vnd.cncf.helm.chart.provenance.v1.prov";
 /// Tags that are asked for at once.
 const PAGE: usize = 1000;
 /// Tags that are looked at.
@@ -54,15 +55,33 @@ pub(super) fn fetch(reference: &str, chart: &ChartArgs, global: &GlobalArgs) -> 
         let tag = pick(&tags, wanted, global)?;
         with_tag(&parsed, &tag)
     };
-    let data = runtime
-        .block_on(client.pull(&image, &auth, [&LAYERS[..], &[PROVENANCE]].concat()))
-        .map_err(|error| refused(&error))?;
-    let layer = data.layers.iter().find(|layer| LAYERS.contains(&layer.media_type.as_str()));
+    let (manifest, digest) =
+        runtime.block_on(client.pull_image_manifest(&image, &auth)).map_err(|error| refused(&error))?;
+    let layer = manifest.layers.iter().find(|layer| LAYERS.contains(&layer.media_type.as_str()));
     let layer = layer.ok_or_else(|| failed("it holds no chart".to_owned()))?;
+    let data = runtime.block_on(blob(&client, &image, layer)).map_err(|error| refused(&error))?;
+    let data = data.ok_or_else(|| failed(format!("more than {} MiB", MAX_BYTES >> 20)))?;
     eprintln!("Pulled: {}", image.whole().split('@').next().unwrap_or_default());
-    eprintln!("Digest: {}", data.digest.unwrap_or_default());
+    eprintln!("Digest: {digest}");
     let name = image.repository().rsplit('/').next().unwrap_or("chart");
-    Located::fetched(&format!("{name}-{}.tgz", image.tag().unwrap_or("chart")), &layer.data)
+    Located::fetched(&format!("{name}-{}.tgz", image.tag().unwrap_or("chart")), &data)
+}
+
+/// A layer, held against its digest; none: it is larger than anybody needs.
+async fn blob(
+    client: &Client,
+    image: &Reference,
+    layer: &OciDescriptor,
+) -> Result<Option<Vec<u8>>, OciDistributionError> {
+    let mut stream = client.pull_blob_stream(image, layer).await?;
+    let mut data = Vec::new();
+    while let Some(bytes) = stream.try_next().await? {
+        data.extend_from_slice(&bytes);
+        if u64::try_from(data.len()).unwrap_or(u64::MAX) > MAX_BYTES {
+            return Ok(None);
+        }
+    }
+    Ok(Some(data))
 }
 
 fn client(chart: &ChartArgs, failed: &dyn Fn(String) -> LocateError) -> Result<Client, LocateError> {
@@ -70,6 +89,8 @@ fn client(chart: &ChartArgs, failed: &dyn Fn(String) -> LocateError) -> Result<C
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut config = ClientConfig {
         accept_invalid_certificates: chart.insecure_skip_tls_verify,
+        read_timeout: Some(SILENCE),
+        connect_timeout: Some(SILENCE),
         protocol: if chart.plain_http { ClientProtocol::Http } else { ClientProtocol::Https },
         ..ClientConfig::default()
     };

@@ -10,6 +10,7 @@ use super::web::{self, Client};
 use super::{LocateError, Located, wanted_version};
 use crate::cli::helm::{ChartArgs, GlobalArgs};
 use crate::command::{self, PersonFile, Question};
+use crate::error_text::without_login;
 
 /// `repositories.yaml`.
 #[derive(Debug, Default, Deserialize)]
@@ -47,7 +48,7 @@ pub(super) fn fetch_from(
     let index = web::resolve(repository, "index.yaml");
     let bytes = client
         .get(&index, repository)
-        .map_err(|source| LocateError::NotARepository { url: repository.to_owned(), source })?;
+        .map_err(|source| LocateError::NotARepository { url: without_login(repository), source })?;
     let file = Located::fetched("index.yaml", &bytes)?;
     let version = wanted_version(chart);
     let wanted = if version.is_empty() { String::new() } else { format!(" version {version:?}") };
@@ -55,7 +56,10 @@ pub(super) fn fetch_from(
         if message.contains("no downloadable URLs") {
             LocateError::NotFound(message)
         } else {
-            LocateError::NotFound(format!("chart {name:?}{wanted} not found in {repository} repository"))
+            LocateError::NotFound(format!(
+                "chart {name:?}{wanted} not found in {} repository",
+                without_login(repository)
+            ))
         }
     })?;
     download(&client, repository, &found)
@@ -93,7 +97,11 @@ fn download(client: &Client, repository: &str, found: &Value) -> Result<Located,
     let promised = digest.strip_prefix("sha256:").unwrap_or(digest);
     let is = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     if !promised.is_empty() && !promised.eq_ignore_ascii_case(&is) {
-        return Err(LocateError::Digest { url, promised: promised.to_owned(), found: is });
+        return Err(LocateError::Digest {
+            url: without_login(&url),
+            promised: promised.to_owned(),
+            found: is,
+        });
     }
     Located::fetched(web::path_of(&url), &bytes)
 }

@@ -6,12 +6,12 @@ use http::{Uri, header};
 use reqwest::{Certificate, ClientBuilder, Identity, StatusCode};
 
 use crate::cli::helm::ChartArgs;
-use crate::error_text::chain;
+use crate::error_text::{chain, without_login};
 
 /// The largest file that is fetched: an index can have tens of megabytes.
-const MAX_BYTES: u64 = 256 << 20;
+pub(super) const MAX_BYTES: u64 = 256 << 20;
 /// Without a byte for so long, a server is taken to be gone.
-const SILENCE: Duration = Duration::from_secs(60);
+pub(super) const SILENCE: Duration = Duration::from_secs(60);
 
 /// Why something cannot be fetched.
 #[derive(Debug, thiserror::Error)]
@@ -87,8 +87,9 @@ impl Client {
     }
 
     async fn fetch(&self, url: &str, owner: &str) -> Result<Vec<u8>, FetchError> {
+        let told = without_login(url);
         let broken = |error: reqwest::Error| FetchError::Transport {
-            url: url.to_owned(),
+            url: told.clone(),
             message: chain(&error.without_url()),
         };
         let mut request = self.inner.get(url).header(
@@ -102,13 +103,13 @@ impl Client {
         }
         let mut response = request.send().await.map_err(broken)?;
         if response.status() != StatusCode::OK {
-            return Err(FetchError::Status { url: url.to_owned(), status: response.status() });
+            return Err(FetchError::Status { url: told, status: response.status() });
         }
         let mut bytes = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(broken)? {
             bytes.extend_from_slice(&chunk);
             if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > MAX_BYTES {
-                return Err(FetchError::TooLarge { url: url.to_owned() });
+                return Err(FetchError::TooLarge { url: told });
             }
         }
         Ok(bytes)

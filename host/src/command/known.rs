@@ -17,9 +17,9 @@ struct Known {
     manifest: Manifest,
 }
 
-/// Changes with every change of a file: who writes into it cannot set back when its entry changed.
+/// By what a file is recognised. Changes with every change of a file: who writes into it cannot set back when its entry changed.
 #[derive(PartialEq, Serialize, Deserialize)]
-struct Stamp {
+pub(super) struct Stamp {
     path: String,
     size: u64,
     modified: u128,
@@ -28,7 +28,7 @@ struct Stamp {
 }
 
 impl Stamp {
-    fn of(path: &Path) -> Option<Self> {
+    pub(super) fn of(path: &Path) -> Option<Self> {
         let path = path.canonicalize().ok()?;
         let metadata = path.metadata().ok()?;
         #[cfg(unix)]
@@ -64,8 +64,7 @@ pub(super) fn package(cache: &CompiledCache, path: &Path) -> Option<Package> {
 }
 
 /// Remembers what a file is.
-pub(super) fn remember(cache: &CompiledCache, path: &Path, package: &Package) {
-    let Some(stamp) = Stamp::of(path) else { return };
+pub(super) fn remember(cache: &CompiledCache, stamp: Stamp, package: &Package) {
     let note = stamp.note();
     let known = Known { stamp, digest: package.digest.clone(), manifest: package.manifest.clone() };
     if let Ok(text) = serde_json::to_vec(&known) {

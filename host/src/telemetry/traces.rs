@@ -29,7 +29,7 @@ use tracing_subscriber::Layer;
 use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::registry::LookupSpan;
 
-use crate::error_text::chain;
+use crate::error_text::{chain, without_login};
 
 /// How long one batch may take.
 const EXPORT: Duration = Duration::from_secs(10);
@@ -94,7 +94,7 @@ impl TraceArgs {
             _ => return Ok(None),
         };
         if !url.starts_with("http://") && !url.starts_with("https://") || url.parse::<http::Uri>().is_err() {
-            return Err(TracesError::Endpoint(without_login(url.trim_end_matches("/v1/traces")).to_owned()));
+            return Err(TracesError::Endpoint(without_login(url.trim_end_matches("/v1/traces"))));
         }
         let protocol = self.otlp_traces_protocol.as_ref().or(self.otlp_protocol.as_ref());
         match protocol.filter(given).map(String::as_str) {
@@ -162,11 +162,6 @@ impl Traces {
 
 type Https = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
 
-/// A URL as it may be told: what stands before its `@` is nobody's business.
-fn without_login(url: &str) -> &str {
-    url.rsplit_once('@').map_or(url, |(_, place)| place)
-}
-
 /// The collector's HTTP side.
 #[derive(Debug)]
 struct Collector {
@@ -191,7 +186,7 @@ impl Collector {
         let _entered = runtime.enter();
         let client = Client::builder(TokioExecutor::new()).build(connector);
         Ok(Self {
-            url: without_login(url).to_owned(),
+            url: without_login(url),
             client,
             runtime: runtime.clone(),
             failing: AtomicBool::new(false),

@@ -59,17 +59,7 @@ fn lines(counted: &BTreeMap<&str, (Counts, usize)>) -> String {
 
 /// What random cases generated, and was verified.
 fn generated(judged: &[Judged<'_>]) -> String {
-    let sum = |of: fn(&Generated) -> usize| judged.iter().map(|judged| of(&judged.generated)).sum::<usize>();
-    format!(
-        "generated and verified: {} words, {} random bytes, {} UUIDs, {} hashes ({} of a known password), {} keys, {} certificates",
-        sum(|made| made.words),
-        sum(|made| made.bytes),
-        sum(|made| made.uuids),
-        sum(|made| made.hashes + made.hashes_verified),
-        sum(|made| made.hashes_verified),
-        sum(|made| made.keys),
-        sum(|made| made.certificates),
-    )
+    Generated::told(judged.iter().map(|judged| &judged.generated))
 }
 
 #[cfg(test)]

@@ -150,6 +150,17 @@ impl<'a> Linter<'a> {
         self.loaded.0.as_ref().map(Clone::clone).map_err(ToString::to_string)
     }
 
+    /// The chart; where it cannot be loaded, that is told of a directory.
+    fn load_for(&mut self, directory: &str) -> Option<Chart> {
+        match self.load() {
+            Ok(chart) => Some(chart),
+            Err(text) => {
+                self.rule(Severity::Error, directory, Err(text));
+                None
+            }
+        }
+    }
+
     /// Writes what Go's own log would say.
     fn remark(&mut self, warnings: Warnings) {
         let line = |text: String| log::line("INFO", text.as_bytes(), &[]);

@@ -178,15 +178,5 @@ fn report(table: &BTreeMap<&str, Count>, generated: &[Generated]) {
         let Count { identical, same_yaml, different, failed, passed } = count;
         row(family, [identical, same_yaml, different, failed, passed].map(|count| count.to_string()));
     }
-    let sum = |of: fn(&Generated) -> usize| generated.iter().map(of).sum::<usize>();
-    eprintln!(
-        "generated and verified: {} words, {} random bytes, {} UUIDs, {} hashes ({} of a known password), {} keys, {} certificates",
-        sum(|made| made.words),
-        sum(|made| made.bytes),
-        sum(|made| made.uuids),
-        sum(|made| made.hashes + made.hashes_verified),
-        sum(|made| made.hashes_verified),
-        sum(|made| made.keys),
-        sum(|made| made.certificates),
-    );
+    eprintln!("{}", Generated::told(generated));
 }

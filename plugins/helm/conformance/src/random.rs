@@ -43,6 +43,33 @@ pub struct Generated {
     pub certificates: usize,
 }
 
+impl Generated {
+    /// What several cases generated, in a sentence.
+    pub fn told<'a>(all: impl IntoIterator<Item = &'a Self>) -> String {
+        let mut sum = Self::default();
+        for one in all {
+            sum.words += one.words;
+            sum.bytes += one.bytes;
+            sum.uuids += one.uuids;
+            sum.hashes_verified += one.hashes_verified;
+            sum.hashes += one.hashes;
+            sum.keys += one.keys;
+            sum.certificates += one.certificates;
+        }
+        format!(
+            "generated and verified: {} words, {} random bytes, {} UUIDs, {} hashes ({} of a known password), {} keys, \
+             {} certificates",
+            sum.words,
+            sum.bytes,
+            sum.uuids,
+            sum.hashes + sum.hashes_verified,
+            sum.hashes_verified,
+            sum.keys,
+            sum.certificates,
+        )
+    }
+}
+
 /// Compares a random case; `ours` are several renderings of it, `passwords` what may have been hashed.
 #[must_use]
 pub fn compare_random(theirs: &str, ours: &[Outcome], passwords: &[String]) -> (Verdict, Generated) {

@@ -13,13 +13,7 @@ impl Linter<'_> {
         if !self.rule(Error, DIRECTORY, ensure(!is_file, || "not a directory".to_owned())) {
             return;
         }
-        let chart = match self.load() {
-            Ok(chart) => chart,
-            Err(text) => {
-                self.rule(Error, DIRECTORY, Err(text));
-                return;
-            }
-        };
+        let Some(chart) = self.load_for(DIRECTORY) else { return };
         for crd in chart.crds() {
             let name = &crd.file.name;
             for document in Documents::new(&crd.file.data) {

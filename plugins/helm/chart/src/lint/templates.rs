@@ -32,13 +32,7 @@ impl Linter<'_> {
         if !self.rule(Error, DIRECTORY, ensure(!is_file, || "not a directory".to_owned())) {
             return;
         }
-        let chart = match self.load() {
-            Ok(chart) => chart,
-            Err(text) => {
-                self.rule(Error, DIRECTORY, Err(text));
-                return;
-            }
-        };
+        let Some(chart) = self.load_for(DIRECTORY) else { return };
         let kube_version =
             settings.kube_version.clone().unwrap_or_else(|| Capabilities::default().kube_version);
         match self.render(&chart, values, settings, &kube_version) {
