@@ -1,6 +1,5 @@
 //! Trees of files that plugins read: charts named in `watches.yaml`, for one.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -64,6 +63,8 @@ pub struct Asset {
     pub path: PathBuf,
     links: Links,
     state: Mutex<Option<Arc<AssetState>>>,
+    /// The latest list. Whoever asks for files has just asked which there are.
+    listed: Mutex<Option<Arc<[Entry]>>>,
 }
 
 /// What is known about a tree without its content.
@@ -78,7 +79,8 @@ pub struct AssetState {
 impl Asset {
     /// An asset at a path; nothing is read yet.
     pub fn new(name: &str, path: &Path) -> Self {
-        Self { name: name.to_owned(), path: path.to_owned(), links: Links::Inside, state: Mutex::new(None) }
+        let (state, listed) = (Mutex::new(None), Mutex::new(None));
+        Self { name: name.to_owned(), path: path.to_owned(), links: Links::Inside, state, listed }
     }
 
     /// The same with another rule for links.
@@ -104,7 +106,7 @@ impl Asset {
     /// # Errors
     /// When the tree cannot be read.
     pub fn read(&self) -> Result<(Arc<AssetState>, Vec<AssetFile>), AssetError> {
-        let files = tree::read(&self.path, &tree::list(&self.path, self.links)?)?;
+        let files = tree::read(&self.path, tree::list(&self.path, self.links)?.iter())?;
         let state = Arc::new(state_of(&files));
         *self.state.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&state));
         Ok((state, files))
@@ -114,8 +116,10 @@ impl Asset {
     ///
     /// # Errors
     /// When a directory cannot be.
-    pub fn list(&self) -> Result<Vec<Entry>, AssetError> {
-        tree::list(&self.path, self.links)
+    pub fn list(&self) -> Result<Arc<[Entry]>, AssetError> {
+        let entries: Arc<[Entry]> = tree::list(&self.path, self.links)?.into();
+        *self.listed.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&entries));
+        Ok(entries)
     }
 
     /// Some files, in the order asked for.
@@ -123,15 +127,20 @@ impl Asset {
     /// # Errors
     /// When one is not there or cannot be read, or when they are too large together.
     pub fn read_files(&self, paths: &[String]) -> Result<Vec<AssetFile>, AssetError> {
-        let entries = self.list()?;
-        let by_path: HashMap<_, _> = entries.into_iter().map(|entry| (entry.path.clone(), entry)).collect();
+        let listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let known = listed.filter(|entries| paths.iter().all(|path| named(entries, path).is_some()));
+        let entries = match known {
+            Some(entries) => entries,
+            None => self.list()?,
+        };
         let entry = |path: &String| {
-            by_path.get(path).cloned().ok_or_else(|| AssetError::Unreadable {
+            named(&entries, path).ok_or_else(|| AssetError::Unreadable {
                 path: self.path.join(path).display().to_string(),
                 message: "no such file in the tree".to_owned(),
             })
         };
-        tree::read(&self.path, &paths.iter().map(entry).collect::<Result<Vec<_>, _>>()?)
+        let wanted = paths.iter().map(entry).collect::<Result<Vec<_>, _>>()?;
+        tree::read(&self.path, wanted)
     }
 
     /// Looks at the disk again. True when the content is another one than before (or can no longer be read).
@@ -145,6 +154,11 @@ impl Asset {
             }
         }
     }
+}
+
+/// The entry of a path, in a sorted list.
+fn named<'a>(entries: &'a [Entry], path: &str) -> Option<&'a Entry> {
+    entries.binary_search_by(|entry| entry.path.as_str().cmp(path)).ok().and_then(|at| entries.get(at))
 }
 
 fn state_of(files: &[AssetFile]) -> AssetState {
@@ -223,7 +237,7 @@ mod tests {
         std::os::unix::fs::symlink("/dev/zero", dir.path().join("zero")).unwrap();
         std::os::unix::fs::symlink("/no/such/file", dir.path().join("lost")).unwrap();
         let asset = Asset::new("x", dir.path()).with_links(Links::Anywhere);
-        let paths: Vec<_> = asset.list().unwrap().into_iter().map(|entry| entry.path).collect();
+        let paths: Vec<_> = asset.list().unwrap().iter().map(|entry| entry.path.clone()).collect();
         assert_eq!(paths, ["Chart.yaml", "lost", "pipe", "zero"]);
         assert_eq!(asset.read_files(&["Chart.yaml".to_owned()]).unwrap().len(), 1);
         for (name, said) in [("pipe", "neither a file"), ("zero", "neither a file"), ("lost", "No such file")]

@@ -98,19 +98,23 @@ fn entry(path: String, real: Result<PathBuf, AssetError>) -> Entry {
 }
 
 /// The bytes of files.
-pub(super) fn read(root: &Path, entries: &[Entry]) -> Result<Vec<AssetFile>, AssetError> {
+pub(super) fn read<'a>(
+    root: &Path,
+    entries: impl IntoIterator<Item = &'a Entry>,
+) -> Result<Vec<AssetFile>, AssetError> {
     let mut left = MAX_BYTES;
-    let mut file = |entry: &Entry| {
+    let file = |entry: &Entry| {
         let too_large = || AssetError::TooLarge { path: root.display().to_string() };
         let real = entry.real.as_ref().map_err(Clone::clone)?;
-        let mut content = Vec::new();
         let file = fs::File::open(real).map_err(|error| unreadable(real, &error))?;
+        // With room for one byte more, one read is enough to see the end.
+        let mut content = Vec::with_capacity(usize::try_from(entry.size.min(left)).unwrap_or(0) + 1);
         // It may have grown since it was listed.
         file.take(left + 1).read_to_end(&mut content).map_err(|error| unreadable(real, &error))?;
         left = left.checked_sub(u64::try_from(content.len()).unwrap_or(u64::MAX)).ok_or_else(too_large)?;
         Ok(AssetFile { path: entry.path.clone(), content })
     };
-    entries.iter().map(&mut file).collect()
+    entries.into_iter().map(file).collect()
 }
 
 fn unreadable(path: &Path, error: &std::io::Error) -> AssetError {

@@ -59,8 +59,8 @@ impl assets::Host for HookState {
         let entries = self
             .ask(&name, 0, Asset::list, |entries| entries.iter().map(|entry| entry.path.len() + 8).sum())
             .await?;
-        let entry = |Entry { path, size, .. }| assets::Entry { path, size };
-        Ok(entries.map(|entries| entries.into_iter().map(entry).collect()))
+        let entry = |Entry { path, size, .. }: &Entry| assets::Entry { path: path.clone(), size: *size };
+        Ok(entries.map(|entries| entries.iter().map(entry).collect()))
     }
 
     async fn read_files(

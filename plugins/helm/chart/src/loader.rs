@@ -98,33 +98,47 @@ pub enum LoadError {
 /// # Errors
 /// [`LoadError`].
 pub fn load_directory(files: Vec<File>, warnings: &mut Warnings) -> Result<Chart, LoadError> {
-    let kept = packed(files)?;
-    check_version(&kept)?;
-    load_files(kept, 0, warnings)
+    load_kept(kept(files)?, warnings)
+}
+
+/// [`load_directory`] for files that [`IgnoreRules`] have left, default rules included.
+///
+/// # Errors
+/// [`LoadError`].
+pub fn load_kept(mut files: Vec<File>, warnings: &mut Warnings) -> Result<Chart, LoadError> {
+    pack(&mut files)?;
+    check_version(&files)?;
+    load_files(files, 0, warnings)
 }
 
 /// [`load_directory`] without a look at the `apiVersion`, as Helm's linter does it.
 pub(crate) fn load_any_version(files: Vec<File>, warnings: &mut Warnings) -> Result<Chart, LoadError> {
-    load_files(packed(files)?, 0, warnings)
+    let mut files = kept(files)?;
+    pack(&mut files)?;
+    load_files(files, 0, warnings)
 }
 
-/// The files of a directory that `.helmignore` leaves, in the order of Helm's walk.
-fn packed(files: Vec<File>) -> Result<Vec<File>, LoadError> {
+/// The files of a directory that `.helmignore` leaves.
+fn kept(mut files: Vec<File>) -> Result<Vec<File>, LoadError> {
     let mut rules = match files.iter().find(|file| file.name == HELM_IGNORE) {
         Some(file) => IgnoreRules::parse(&String::from_utf8_lossy(&file.data))?,
         None => IgnoreRules::default(),
     };
     rules.add_defaults()?;
-    let mut kept: Vec<File> = files.into_iter().filter(|file| !rules.ignores_file(&file.name)).collect();
-    // The order of Helm's walk: by the names on each level.
-    kept.sort_by(|a, b| a.name.split('/').cmp(b.name.split('/')));
+    files.retain(|file| !rules.ignores_file(&file.name));
+    Ok(files)
+}
+
+/// Brings files into the order of Helm's walk, by the names on each level, unless they are too large together.
+fn pack(files: &mut [File]) -> Result<(), LoadError> {
+    files.sort_by(|a, b| a.name.split('/').cmp(b.name.split('/')));
     let mut remaining = MAX_CHART_BYTES;
-    for file in &kept {
+    for file in files {
         remaining = remaining
             .checked_sub(file.data.len() as u64)
             .ok_or_else(|| LoadError::TooLarge(file.name.clone()))?;
     }
-    Ok(kept)
+    Ok(())
 }
 
 /// Loads a `.tgz`. `.helmignore` has no effect on what has been packed.

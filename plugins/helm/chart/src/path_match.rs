@@ -12,6 +12,9 @@ pub struct BadPattern;
 #[derive(Debug, Clone)]
 pub struct PathPattern {
     tokens: Vec<Token>,
+    /// What a name has to begin and to end with: most names differ there.
+    prefix: String,
+    suffix: String,
 }
 
 #[derive(Debug, Clone)]
@@ -39,38 +42,50 @@ impl PathPattern {
                 other => Token::Literal(other),
             });
         }
-        Ok(Self { tokens })
+        let literal = |token: &Token| if let Token::Literal(c) = token { Some(*c) } else { None };
+        let prefix = tokens.iter().map_while(literal).collect();
+        let mut suffix: Vec<char> = tokens.iter().rev().map_while(literal).collect();
+        suffix.reverse();
+        Ok(Self { tokens, prefix, suffix: suffix.into_iter().collect() })
     }
 
     /// Whether the whole of `name` matches.
     #[must_use]
     pub fn matches(&self, name: &str) -> bool {
-        let name: Vec<char> = name.chars().collect();
-        let (mut token, mut at) = (0, 0);
+        let Some(rest) = name.strip_prefix(self.prefix.as_str()) else { return false };
+        if !name.ends_with(&self.suffix) {
+            return false;
+        }
+        // Each character of the prefix is a token.
+        let (mut token, mut at) = (self.prefix.chars().count(), self.prefix.len());
+        if token == self.tokens.len() {
+            return rest.is_empty();
+        }
+        let char_at = |at: usize| name.get(at..).and_then(|rest| rest.chars().next());
         // The last star seen, and how far it reaches: on a mismatch only that star can still give way, because
         // an earlier one that reached further would have to pass the same slash.
         let mut star: Option<(usize, usize)> = None;
         loop {
-            let advanced = match (self.tokens.get(token), name.get(at)) {
+            let advanced = match (self.tokens.get(token), char_at(at)) {
                 (None, None) => return true,
                 (Some(Token::AnySequence), _) => {
                     star = Some((token, at));
                     token += 1;
                     continue;
                 }
-                (Some(wanted), Some(&c)) => wanted.accepts(c),
-                _ => false,
+                (Some(wanted), Some(c)) if wanted.accepts(c) => Some(c.len_utf8()),
+                _ => None,
             };
-            if advanced {
+            if let Some(width) = advanced {
                 token += 1;
-                at += 1;
+                at += width;
                 continue;
             }
-            match star {
-                Some((starred, reach)) if name.get(reach).is_some_and(|&c| c != '/') => {
-                    star = Some((starred, reach + 1));
+            match star.and_then(|(starred, reach)| Some((starred, reach, char_at(reach)?))) {
+                Some((starred, reach, c)) if c != '/' => {
+                    star = Some((starred, reach + c.len_utf8()));
                     token = starred + 1;
-                    at = reach + 1;
+                    at = reach + c.len_utf8();
                 }
                 _ => return false,
             }

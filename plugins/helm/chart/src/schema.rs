@@ -7,12 +7,14 @@
 mod collapsed;
 mod formats;
 mod number;
+mod plain;
 mod text;
 
 use crate::{chart::Chart, values::is_table};
 use boon::{Compiler, SchemaIndex, Schemas, UrlLoader};
 use helm_template::{Map, Value};
-use std::{collections::HashMap, error::Error, fmt::Write as _, rc::Rc};
+use plain::{Patterns, Plain};
+use std::{cell::OnceCell, collections::HashMap, error::Error, fmt::Write as _, rc::Rc};
 use thiserror::Error as ThisError;
 
 const LOCATION: &str = "file:///values.schema.json";
@@ -22,22 +24,24 @@ const LOCATION: &str = "file:///values.schema.json";
 #[error("values don't meet the specifications of the schema(s) in the following chart(s):\n{0}")]
 pub struct SchemaError(pub String);
 
-/// Compiled schemas, kept by the bytes they are compiled from.
+/// Schemas that were looked at, kept by their bytes.
 #[derive(Default)]
 pub struct SchemaCache {
-    compiled: HashMap<Rc<[u8]>, Rc<Result<Compiled, String>>>,
+    schemas: HashMap<Rc<[u8]>, Rc<Schema>>,
 }
 
 impl std::fmt::Debug for SchemaCache {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "SchemaCache({} schemas)", self.compiled.len())
+        write!(f, "SchemaCache({} schemas)", self.schemas.len())
     }
 }
 
-struct Compiled {
-    document: serde_json::Value,
-    schemas: Schemas,
-    index: SchemaIndex,
+struct Schema {
+    document: Result<serde_json::Value, String>,
+    /// Those of a plain schema.
+    patterns: Option<Patterns>,
+    /// Made when it is needed.
+    compiled: OnceCell<Result<(Schemas, SchemaIndex), String>>,
 }
 
 impl SchemaCache {
@@ -75,25 +79,39 @@ impl SchemaCache {
 
     /// Checks values against one schema (`ValidateAgainstSingleSchema`).
     pub(crate) fn check_one(&mut self, schema: &Rc<[u8]>, values: &Map) -> Result<(), String> {
-        let compiled = self.compiled.entry(Rc::clone(schema)).or_insert_with(|| Rc::new(compile(schema)));
-        let compiled = compiled.as_ref().as_ref().map_err(Clone::clone)?;
-        let instance = to_json(&Value::Map(values.clone()));
-        compiled
-            .schemas
-            .validate(&instance, compiled.index)
-            .map_err(|error| text::report(&error, &compiled.document))
+        let schema = self.schemas.entry(Rc::clone(schema)).or_insert_with(|| Rc::new(Schema::read(schema)));
+        schema.check(values)
     }
 }
 
-fn compile(schema: &[u8]) -> Result<Compiled, String> {
-    let document: serde_json::Value = serde_json::from_slice(schema).map_err(|_| unreadable(schema))?;
+impl Schema {
+    fn read(schema: &[u8]) -> Self {
+        let document = serde_json::from_slice(schema).map_err(|_| unreadable(schema));
+        let patterns = document.as_ref().ok().and_then(plain::patterns);
+        Self { document, patterns, compiled: OnceCell::new() }
+    }
+
+    fn check(&self, values: &Map) -> Result<(), String> {
+        let document = self.document.as_ref().map_err(Clone::clone)?;
+        let values = Value::Map(values.clone());
+        let plain = self.patterns.as_ref().map(|patterns| Plain::new(document, patterns));
+        if plain.and_then(|plain| plain.allows(&values)) == Some(true) {
+            return Ok(());
+        }
+        let compiled = self.compiled.get_or_init(|| compile(document));
+        let (schemas, index) = compiled.as_ref().map_err(Clone::clone)?;
+        schemas.validate(&to_json(&values), *index).map_err(|error| text::report(&error, document))
+    }
+}
+
+fn compile(document: &serde_json::Value) -> Result<(Schemas, SchemaIndex), String> {
     let mut compiler = Compiler::new();
     formats::register(&mut compiler);
     compiler.use_loader(Box::new(Offline));
     compiler.add_resource(LOCATION, document.clone()).map_err(|error| text::compile_error(&error))?;
     let mut schemas = Schemas::new();
     let index = compiler.compile(LOCATION, &mut schemas).map_err(|error| text::compile_error(&error))?;
-    Ok(Compiled { document, schemas, index })
+    Ok((schemas, index))
 }
 
 /// Go's words for a schema that is no JSON.

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use crate::builtin::Builtin;
 use crate::function::Function;
-use crate::parse::{NodeId, Nodes};
+use crate::parse::{NodeId, Nodes, Row};
 use crate::value::{Str, Type, Value};
 
 /// One instruction.
@@ -50,23 +50,20 @@ pub(crate) enum Op {
     },
     /// Pushes a field of a field of … the cursor.
     DotPath {
-        first: u32,
-        count: u16,
+        names: Row,
         raw: bool,
         node: NodeId,
     },
     /// The same of a variable.
     VariablePath {
         slot: u16,
-        first: u32,
-        count: u16,
+        names: Row,
         raw: bool,
         node: NodeId,
     },
     /// Replaces the top by a field of it.
     Path {
-        first: u32,
-        count: u16,
+        names: Row,
         raw: bool,
         node: NodeId,
     },
@@ -106,7 +103,7 @@ pub(crate) enum Op {
     },
     /// Pops the receiver of a method call with arguments. Jumps when there is nothing to call.
     Method {
-        name: u32,
+        name: Row,
         count: u16,
         piped: bool,
         target: u32,
@@ -180,8 +177,6 @@ pub(crate) struct Unit {
     pub(crate) name: Str,
     pub(crate) text: Str,
     pub(crate) nodes: Nodes,
-    /// Field names, those of a path in a row.
-    pub(crate) names: Vec<Str>,
     pub(crate) constants: Vec<Value>,
     pub(crate) functions: Vec<Rc<Function>>,
 }
@@ -204,7 +199,6 @@ impl Template {
             name: Str::default(),
             text: Str::default(),
             nodes: Nodes::default(),
-            names: Vec::new(),
             constants: Vec::new(),
             functions: Vec::new(),
         };

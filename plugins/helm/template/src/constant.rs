@@ -16,16 +16,17 @@ pub(crate) fn constant(nodes: &Nodes, id: NodeId, ty: &'static Type) -> Result<V
         (Type::String | Type::Any, NodeKind::String { text, .. }) => Ok(Value::String(text.clone())),
         (Type::String, _) => Err(expected("string")),
         (Type::Any, NodeKind::Number { number, .. }) => {
-            ideal(number).ok_or_else(|| format!("{} overflows int", nodes.text(id)))
+            nodes.number(*number).and_then(ideal).ok_or_else(|| format!("{} overflows int", nodes.text(id)))
         }
-        (Type::Int(int), kind) => {
-            number(kind).and_then(|n| n.int).map(|n| narrow_int(n, int)).ok_or_else(|| expected("integer"))
-        }
-        (Type::Uint(uint), kind) => number(kind)
+        (Type::Int(int), kind) => number(nodes, kind)
+            .and_then(|n| n.int)
+            .map(|n| narrow_int(n, int))
+            .ok_or_else(|| expected("integer")),
+        (Type::Uint(uint), kind) => number(nodes, kind)
             .and_then(|n| n.uint)
             .map(|n| narrow_uint(n, uint))
             .ok_or_else(|| expected("unsigned integer")),
-        (Type::Float(float), kind) => number(kind)
+        (Type::Float(float), kind) => number(nodes, kind)
             .and_then(|n| n.float)
             .map(|n| narrow_float(n, float))
             .ok_or_else(|| expected("float")),
@@ -36,9 +37,9 @@ pub(crate) fn constant(nodes: &Nodes, id: NodeId, ty: &'static Type) -> Result<V
     }
 }
 
-fn number(kind: &NodeKind) -> Option<&Number> {
+fn number<'n>(nodes: &'n Nodes, kind: &NodeKind) -> Option<&'n Number> {
     match kind {
-        NodeKind::Number { number, .. } => Some(number),
+        NodeKind::Number { number, .. } => nodes.number(*number),
         _ => None,
     }
 }

@@ -179,7 +179,8 @@ impl Functions {
 
 impl FromIterator<Function> for Functions {
     fn from_iter<I: IntoIterator<Item = Function>>(functions: I) -> Self {
-        let mut all = Self::new();
+        let functions = functions.into_iter();
+        let mut all = Self(FastMap::with_capacity_and_hasher(functions.size_hint().0, Default::default()));
         all.extend(functions);
         all
     }

@@ -188,21 +188,21 @@ impl<'c> Machine<'c> {
                         self.pc = target as usize;
                     }
                 }
-                Op::DotPath { first, count, raw, node } => {
+                Op::DotPath { names, raw, node } => {
                     self.node = node;
                     let dot = self.dot.clone();
-                    let operand = self.path(&template, dot, first, count)?;
+                    let operand = self.path(&template, dot, names)?;
                     self.push_opened(operand, raw);
                 }
-                Op::VariablePath { slot, first, count, raw, node } => {
+                Op::VariablePath { slot, names, raw, node } => {
                     self.node = node;
                     let variable = self.variable(slot)?;
-                    let operand = self.path(&template, variable, first, count)?;
+                    let operand = self.path(&template, variable, names)?;
                     self.push_opened(operand, raw);
                 }
-                Op::Path { first, count, raw, node } => {
+                Op::Path { names, raw, node } => {
                     let operand = self.pop();
-                    let operand = self.path_at(&template, operand, first, count, node)?;
+                    let operand = self.path_at(&template, operand, names, node)?;
                     self.push_opened(operand, raw);
                 }
                 Op::Print { node } => self.print(node)?,

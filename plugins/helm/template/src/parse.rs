@@ -19,7 +19,7 @@ use self::block::Block;
 use self::emit::{Draft, Emitter};
 use self::lex::Lexer;
 use self::lookahead::Lookahead;
-pub(crate) use self::node::{NO_NODE, NodeId, NodeKind, Nodes};
+pub(crate) use self::node::{NO_NODE, NodeId, NodeKind, Nodes, Row};
 pub(crate) use self::number::Number;
 use self::token::TokenKind;
 use crate::code::{Op, Template, Unit};
@@ -39,7 +39,8 @@ pub(crate) fn parse(name: &Str, text: &Str, functions: &Functions) -> Result<Vec
     let mut parser = Parser {
         name,
         lexer: Lexer::new(text.as_bytes()),
-        nodes: Nodes::default(),
+        nodes: Nodes::of(text),
+        pending: Vec::new(),
         emitter: Emitter::new(functions),
         functions,
         interned: FastMap::default(),
@@ -55,7 +56,6 @@ pub(crate) fn parse(name: &Str, text: &Str, functions: &Functions) -> Result<Vec
         name: name.clone(),
         text: text.clone(),
         nodes,
-        names: emitter.names,
         constants: emitter.constants,
         functions: emitter.functions,
     });
@@ -66,6 +66,8 @@ struct Parser<'s> {
     name: &'s Str,
     lexer: Lexer<'s>,
     nodes: Nodes,
+    /// Nodes that will lie side by side once all of them are read, those of the innermost list last.
+    pending: Vec<NodeId>,
     emitter: Emitter<'s>,
     functions: &'s Functions,
     /// Each name of the text once.

@@ -215,9 +215,11 @@ fn scale_by_power_of_two(mantissa: u64, power: i64) -> f64 {
 /// [`SyntaxError`] when it is none.
 pub fn unquote(literal: &[u8]) -> Result<Vec<u8>, SyntaxError> {
     match literal {
+        [b'`', inner @ .., b'`'] if memchr::memchr2(b'`', b'\r', inner).is_none() => Ok(inner.to_vec()),
         [b'`', inner @ .., b'`'] if !inner.contains(&b'`') => {
             Ok(inner.iter().copied().filter(|&byte| byte != b'\r').collect())
         }
+        [b'"', inner @ .., b'"'] if inner.iter().all(|&byte| is_itself(byte)) => Ok(inner.to_vec()),
         [b'"', inner @ .., b'"'] => {
             let (mut rest, mut out) = (inner, Vec::with_capacity(inner.len()));
             while !rest.is_empty() {
@@ -237,6 +239,11 @@ pub fn unquote(literal: &[u8]) -> Result<Vec<u8>, SyntaxError> {
         }
         _ => Err(SyntaxError),
     }
+}
+
+/// Whether a byte stands for itself in double quotes, whatever is around it.
+fn is_itself(byte: u8) -> bool {
+    byte.is_ascii() && !matches!(byte, b'\\' | b'"' | b'\n')
 }
 
 /// `strconv.UnquoteChar`: the first character, whether it is a rune rather than a byte, the rest.

@@ -1,8 +1,9 @@
 //! A chart out of an asset.
 
 use helm_chart::ignore::{HELM_IGNORE, IgnoreRules};
+use helm_chart::loader::load_kept;
 use helm_chart::log::line;
-use helm_chart::{Chart, File, load_archive, load_directory};
+use helm_chart::{Chart, File, load_archive};
 use pilothouse_sdk::{AssetEntry, AssetFile, CommandAnswer, Host};
 
 use super::options::NamedChart;
@@ -11,7 +12,7 @@ use super::options::NamedChart;
 pub(super) fn load(host: &dyn Host, chart: &NamedChart, answer: &mut CommandAnswer) -> Result<Chart, String> {
     let mut warnings = Vec::new();
     let chart = if chart.directory {
-        load_directory(directory(host, chart)?, &mut warnings).map_err(|error| error.to_string())
+        load_kept(directory(host, chart)?, &mut warnings).map_err(|error| error.to_string())
     } else {
         let data = archive(host, chart)?;
         load_archive(&data, &mut warnings).map_err(|error| not_an_archive(&chart.name, &data, &error))

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::mem::ManuallyDrop;
 use std::rc::Rc;
 
 use helm_chart::engine::Rendered;
@@ -33,9 +34,10 @@ pub(super) fn template(
     if chart.metadata.deprecated {
         answer.messages.push(line("WARN", b"this chart is deprecated", &[]));
     }
-    let chart = ParsedChart::new(chart);
+    // The instance ends with the command, and all its memory at once.
+    let chart = ManuallyDrop::new(ParsedChart::new(chart));
     let rendered = match template::render(&chart, &values, &options) {
-        Ok(rendered) => rendered,
+        Ok(rendered) => ManuallyDrop::new(rendered),
         Err(error) => {
             if asked.debug && matches!(&error, TemplateError::Render { error } if error.after_release()) {
                 answer.output = template::invalid(&chart, &values, &options).into_bytes();

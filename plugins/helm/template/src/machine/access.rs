@@ -4,20 +4,14 @@ use super::{Form, Machine, Operand, Step};
 use crate::code::Template;
 use crate::error::ExecCause;
 use crate::fmt::quote;
-use crate::parse::NodeId;
+use crate::parse::{NodeId, Row};
 use crate::set::MissingKey;
 use crate::value::{Map, Method, ObjectRef, Str, Type, Value};
 
 impl Machine<'_> {
     /// A field of a field of … a value. Errors of methods point at the current node.
-    pub(super) fn path(
-        &mut self,
-        template: &Template,
-        from: Operand,
-        first: u32,
-        count: u16,
-    ) -> Step<Operand> {
-        self.path_at(template, from, first, count, self.node)
+    pub(super) fn path(&mut self, template: &Template, from: Operand, names: Row) -> Step<Operand> {
+        self.path_at(template, from, names, self.node)
     }
 
     /// The same; errors of methods point at `node`.
@@ -25,13 +19,11 @@ impl Machine<'_> {
         &mut self,
         template: &Template,
         from: Operand,
-        first: u32,
-        count: u16,
+        names: Row,
         node: NodeId,
     ) -> Step<Operand> {
-        let names = template.unit.names.get(first as usize..first as usize + usize::from(count));
         let mut operand = from;
-        for name in names.unwrap_or_default() {
+        for name in template.unit.nodes.names(names) {
             operand = match (&operand.value, operand.form) {
                 (_, Form::Absent | Form::Unset) => self.field_of_nothing(name)?,
                 (Value::Map(map), _) if matches!(map.static_ty(), Type::Map(_)) => self.entry(map, name)?,

@@ -9,7 +9,7 @@ use crate::code::Template;
 use crate::constant::{coerce, constant, narrow_int, narrow_uint};
 use crate::error::{CallError, ExecCause};
 use crate::function::{Body, Function};
-use crate::parse::{NodeId, NodeKind};
+use crate::parse::{NodeId, NodeKind, Row};
 use crate::value::{Method, Str, Type, Value};
 
 /// A method whose arguments are being evaluated; they lie on the stack from `base` on.
@@ -163,8 +163,8 @@ impl Machine<'_> {
     fn callee_name(&self, node: NodeId, callee: &Value) -> String {
         let nodes = &self.template.unit.nodes;
         match nodes.get(node).map(|node| &node.kind) {
-            Some(NodeKind::Command(words)) if words.len() > 1 => {
-                words.get(1).map(|&word| nodes.text(word)).unwrap_or_default()
+            Some(NodeKind::Command(words)) if words.len > 1 => {
+                nodes.ids(*words).get(1).map(|&word| nodes.text(word)).unwrap_or_default()
             }
             _ => match callee {
                 Value::String(text) => text.to_string(),
@@ -217,13 +217,13 @@ impl Machine<'_> {
     pub(super) fn begin_method(
         &mut self,
         template: &Template,
-        name: u32,
+        name: Row,
         count: usize,
         piped: bool,
         target: u32,
     ) -> Step<()> {
         let receiver = self.pop();
-        let Some(name) = template.unit.names.get(name as usize) else { return Ok(()) };
+        let Some(name) = template.unit.nodes.names(name).first() else { return Ok(()) };
         if !receiver.form.is_present() {
             let nothing = self.field_of_nothing(name)?;
             if piped {

@@ -202,7 +202,7 @@ impl Parser<'_> {
     /// Where a loop puts index and element: the variables its pipeline has just set.
     fn loop_slots(&self, pipe: super::NodeId) -> ([u16; 2], u8) {
         let NodeKind::Pipe { declared, .. } = self.nodes.kind(pipe) else { return ([0; 2], 0) };
-        let mut copies = self.emitter.draft.ops.iter().rev().take(declared.len()).map(|op| match op {
+        let mut copies = self.emitter.draft.ops.iter().rev().take(declared.len as usize).map(|op| match op {
             Op::Copy { slot } => *slot,
             // Assigning to an unknown variable has failed by then.
             _ => 0,

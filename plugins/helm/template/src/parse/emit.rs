@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use super::node::{NO_NODE, NodeId, NodeKind, Nodes};
+use super::node::{NO_NODE, NodeId, NodeKind, Nodes, Row};
 use crate::builtin::{Builtin, arity_error};
 use crate::code::Op;
 use crate::constant::constant;
@@ -102,7 +102,6 @@ impl Arguments<'_> {
 pub(super) struct Emitter<'f> {
     known: &'f Functions,
     pub(super) draft: Draft,
-    pub(super) names: Vec<Str>,
     pub(super) constants: Vec<Value>,
     pub(super) functions: Vec<Rc<Function>>,
     function_indexes: FastMap<Str, u32>,
@@ -113,7 +112,6 @@ impl<'f> Emitter<'f> {
         Self {
             known,
             draft: Draft::new(),
-            names: Vec::new(),
             constants: Vec::new(),
             functions: Vec::new(),
             function_indexes: FastMap::default(),
@@ -123,12 +121,12 @@ impl<'f> Emitter<'f> {
     /// A pipeline: its value stays on the stack, its variables are set.
     pub(super) fn pipeline(&mut self, nodes: &Nodes, id: NodeId) {
         let NodeKind::Pipe { declared, assigns, commands } = nodes.kind(id) else { return };
-        for (index, command) in commands.iter().enumerate() {
+        for (index, command) in nodes.ids(*commands).iter().enumerate() {
             self.command(nodes, *command, index > 0, id);
         }
-        for variable in declared {
+        for variable in nodes.ids(*declared) {
             let NodeKind::Variable(names) = nodes.kind(*variable) else { continue };
-            let Some(name) = names.first() else { continue };
+            let Some(name) = nodes.names(*names).first() else { continue };
             if !*assigns {
                 let slot = self.draft.declare(name);
                 self.draft.emit(Op::Copy { slot });
@@ -152,16 +150,16 @@ impl<'f> Emitter<'f> {
 
     fn command(&mut self, nodes: &Nodes, id: NodeId, piped: bool, pipe: NodeId) {
         let NodeKind::Command(words) = nodes.kind(id) else { return };
-        let Some((&first, written)) = words.split_first() else { return };
+        let Some((&first, written)) = nodes.ids(*words).split_first() else { return };
         let args = Arguments { written, piped };
         match nodes.kind(first) {
-            NodeKind::Field(names) => self.access(nodes, Base::Dot, names, args, first, false),
+            NodeKind::Field(names) => self.access(nodes, Base::Dot, *names, args, first, false),
             NodeKind::Chain(inner, names) => {
                 self.operand(nodes, *inner, true);
-                self.access(nodes, Base::Top, names, args, first, false);
+                self.access(nodes, Base::Top, *names, args, first, false);
             }
             NodeKind::Identifier(name) => self.call(nodes, name, args, (first, id), false),
-            NodeKind::Variable(names) => self.variable(nodes, names, args, first, false),
+            NodeKind::Variable(names) => self.variable(nodes, *names, args, first, false),
             NodeKind::Pipe { .. } if args.none() => self.pipeline(nodes, first),
             NodeKind::Pipe { .. } => {
                 if !piped {
@@ -180,8 +178,9 @@ impl<'f> Emitter<'f> {
         self.fail(format!("can't give argument to non-function {}", nodes.text(word)), node);
     }
 
-    fn variable(&mut self, nodes: &Nodes, names: &[Str], args: Arguments<'_>, node: NodeId, raw: bool) {
-        let Some((name, fields)) = names.split_first() else { return };
+    fn variable(&mut self, nodes: &Nodes, names: Row, args: Arguments<'_>, node: NodeId, raw: bool) {
+        let Some(name) = nodes.names(names).first() else { return };
+        let fields = names.rest();
         // A variable of a branch not taken is known to the parser but never set.
         let Some(slot) = self.draft.find(name) else {
             return self.fail(format!("undefined variable: {name}"), node);
@@ -200,7 +199,7 @@ impl<'f> Emitter<'f> {
         &mut self,
         nodes: &Nodes,
         base: Base,
-        fields: &[Str],
+        fields: Row,
         args: Arguments<'_>,
         node: NodeId,
         raw: bool,
@@ -208,7 +207,7 @@ impl<'f> Emitter<'f> {
         if args.none() {
             return self.path(base, fields, node, raw);
         }
-        let Some((method, before)) = fields.split_last() else { return };
+        let (before, name) = fields.split_last();
         match base {
             Base::Dot if before.is_empty() => self.draft.emit(Op::Dot { node, raw: true }),
             Base::Variable(slot) if before.is_empty() => {
@@ -217,7 +216,7 @@ impl<'f> Emitter<'f> {
             Base::Top if before.is_empty() => {}
             _ => self.path(base, before, node, true),
         }
-        let (name, start) = (self.field_names(std::slice::from_ref(method)), self.draft.here());
+        let start = self.draft.here();
         let piped = args.piped;
         self.draft.emit(Op::Method { name, count: count(args.written), piped, target: 0 });
         for &arg in args.written {
@@ -232,32 +231,25 @@ impl<'f> Emitter<'f> {
         self.draft.land(start);
     }
 
-    fn path(&mut self, base: Base, fields: &[Str], node: NodeId, raw: bool) {
-        let (first, count) = (self.field_names(fields), u16::try_from(fields.len()).unwrap_or(u16::MAX));
+    fn path(&mut self, base: Base, names: Row, node: NodeId, raw: bool) {
         self.draft.emit(match base {
-            Base::Dot => Op::DotPath { first, count, raw, node },
-            Base::Variable(slot) => Op::VariablePath { slot, first, count, raw, node },
-            Base::Top => Op::Path { first, count, raw, node },
+            Base::Dot => Op::DotPath { names, raw, node },
+            Base::Variable(slot) => Op::VariablePath { slot, names, raw, node },
+            Base::Top => Op::Path { names, raw, node },
         });
-    }
-
-    fn field_names(&mut self, fields: &[Str]) -> u32 {
-        let first = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
-        self.names.extend(fields.iter().cloned());
-        first
     }
 
     /// An operand other than a constant: its value is pushed.
     fn operand(&mut self, nodes: &Nodes, id: NodeId, raw: bool) {
         match nodes.kind(id) {
             NodeKind::Dot => self.draft.emit(Op::Dot { node: id, raw }),
-            NodeKind::Field(names) => self.path(Base::Dot, names, id, raw),
-            NodeKind::Variable(names) => self.variable(nodes, names, Arguments::NONE, id, raw),
+            NodeKind::Field(names) => self.path(Base::Dot, *names, id, raw),
+            NodeKind::Variable(names) => self.variable(nodes, *names, Arguments::NONE, id, raw),
             NodeKind::Pipe { .. } => self.pipeline(nodes, id),
             NodeKind::Identifier(name) => self.call(nodes, name, Arguments::NONE, (id, id), raw),
             NodeKind::Chain(inner, names) => {
                 self.operand(nodes, *inner, true);
-                self.path(Base::Top, names, id, raw);
+                self.path(Base::Top, *names, id, raw);
             }
             _ => self.argument(nodes, id, &Type::Any),
         }

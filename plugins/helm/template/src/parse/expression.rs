@@ -1,10 +1,11 @@
 //! Expressions: pipelines, commands, operands.
 
-use super::node::{NodeId, NodeKind};
+use super::node::{NodeId, NodeKind, Row};
 use super::number::Number;
 use super::token::TokenKind;
 use super::{Parser, Result};
 use crate::builtin::Builtin;
+use crate::error::ParseError;
 use crate::fmt::quote;
 use crate::value::Str;
 
@@ -20,7 +21,7 @@ impl<'s> Parser<'s> {
     pub(super) fn pipeline(&mut self, context: &str, end: TokenKind) -> Result<NodeId> {
         let pos = self.peek_non_space().start;
         let (declared, assigns) = self.declarations(context)?;
-        let mut commands = Vec::new();
+        let first = self.pending.len();
         loop {
             let token = self.next_non_space();
             match token.kind {
@@ -38,22 +39,30 @@ impl<'s> Parser<'s> {
                 | TokenKind::Variable
                 | TokenKind::LeftParen => {
                     self.backup();
-                    commands.push(self.command()?);
+                    let command = self.command()?;
+                    self.pending.push(command);
                 }
                 _ => return Err(self.unexpected(token, context)),
             }
         }
-        self.check_pipeline(&commands, context)?;
+        let commands = self.nodes.add_ids(self.pending.drain(first..));
+        self.check_pipeline(self.nodes.ids(commands), context)?;
         Ok(self.nodes.add(pos, NodeKind::Pipe { declared, assigns, commands }))
     }
 
     /// The variables a pipeline sets, and whether it assigns rather than declares them.
-    fn declarations(&mut self, context: &str) -> Result<(Vec<NodeId>, bool)> {
-        let mut declared = Vec::new();
+    fn declarations(&mut self, context: &str) -> Result<(Row, bool)> {
+        let first = self.pending.len();
+        let assigns = self.declared(context, first)?;
+        Ok((self.nodes.add_ids(self.pending.drain(first..)), assigns))
+    }
+
+    /// The same; the variables are the pending nodes from `first` on.
+    fn declared(&mut self, context: &str, first: usize) -> Result<bool> {
         loop {
             let variable = self.peek_non_space();
             if variable.kind != TokenKind::Variable {
-                return Ok((declared, false));
+                return Ok(false);
             }
             self.next();
             let after = self.peek();
@@ -65,19 +74,20 @@ impl<'s> Parser<'s> {
                 } else {
                     self.backup2(variable);
                 }
-                return Ok((declared, false));
+                return Ok(false);
             }
             self.next_non_space();
             let name = self.intern(self.lexer.text(variable));
-            declared.push(self.nodes.add(variable.start, NodeKind::Variable(vec![name.clone()])));
+            let names = self.nodes.add_name(name.clone());
+            self.pending.push(self.nodes.add(variable.start, NodeKind::Variable(names)));
             self.tree.vars.push(name);
             if self.tree.vars.len() > MAX_VARS {
                 return Err(self.error("too many variables"));
             }
             if !comma {
-                return Ok((declared, next.kind == TokenKind::Assign));
+                return Ok(next.kind == TokenKind::Assign);
             }
-            if context != "range" || declared.len() >= 2 {
+            if context != "range" || self.pending.len() - first >= 2 {
                 return Err(self.error(format!("too many declarations in {context}")));
             }
             match self.peek_non_space().kind {
@@ -94,7 +104,7 @@ impl<'s> Parser<'s> {
         }
         for (index, command) in commands.iter().enumerate().skip(1) {
             let NodeKind::Command(words) = self.nodes.kind(*command) else { continue };
-            let first = words.first().map(|word| self.nodes.kind(*word));
+            let first = self.nodes.ids(*words).first().map(|word| self.nodes.kind(*word));
             if first.is_some_and(is_literal_or_dot) {
                 let stage = index + 1;
                 return Err(self.error(format!("non executable command in pipeline stage {stage}")));
@@ -106,10 +116,11 @@ impl<'s> Parser<'s> {
     /// Operands separated by spaces.
     fn command(&mut self) -> Result<NodeId> {
         let pos = self.peek_non_space().start;
-        let mut words = Vec::new();
+        let first = self.pending.len();
         loop {
             self.peek_non_space();
-            words.extend(self.operand()?);
+            let operand = self.operand()?;
+            self.pending.extend(operand);
             let token = self.next();
             match token.kind {
                 TokenKind::Space => continue,
@@ -119,6 +130,7 @@ impl<'s> Parser<'s> {
             }
             break;
         }
+        let words = self.nodes.add_ids(self.pending.drain(first..));
         if words.is_empty() {
             return Err(self.error("empty command"));
         }
@@ -132,21 +144,32 @@ impl<'s> Parser<'s> {
         if first.kind != TokenKind::Field {
             return Ok(Some(node));
         }
-        let mut fields: Vec<Str> = Vec::new();
+        let mut names = match self.nodes.kind(node) {
+            NodeKind::Field(names) | NodeKind::Variable(names) => *names,
+            kind if is_literal_or_dot(kind) => return Err(self.field_of_literal(node)),
+            _ => Row::default(),
+        };
         while self.peek().kind == TokenKind::Field {
             let token = self.next();
-            fields.push(self.field_name(self.lexer.text(token)));
+            let name = self.field_name(self.lexer.text(token));
+            names =
+                if names.is_empty() { self.nodes.add_name(name) } else { self.nodes.lengthen(names, name) };
         }
         let kind = match self.nodes.kind(node) {
-            NodeKind::Field(names) => NodeKind::Field(join(names, fields)),
-            NodeKind::Variable(names) => NodeKind::Variable(join(names, fields)),
-            kind if is_literal_or_dot(kind) => {
-                let text = quote(self.nodes.text(node).as_bytes());
-                return Err(self.error(format!("unexpected . after term {text}")));
-            }
-            _ => NodeKind::Chain(node, fields),
+            NodeKind::Field(_) => NodeKind::Field(names),
+            NodeKind::Variable(_) => NodeKind::Variable(names),
+            _ => NodeKind::Chain(node, names),
         };
         Ok(Some(self.nodes.add(first.start, kind)))
+    }
+
+    fn field_of_literal(&mut self, node: NodeId) -> ParseError {
+        // The line of the error is that of the last field.
+        while self.peek().kind == TokenKind::Field {
+            self.next();
+        }
+        let text = quote(self.nodes.text(node).as_bytes());
+        self.error(format!("unexpected . after term {text}"))
     }
 
     /// A field's name without its dot.
@@ -173,9 +196,12 @@ impl<'s> Parser<'s> {
                 if !self.tree.vars.contains(&name) {
                     return Err(self.error(format!("undefined variable {}", quote(text))));
                 }
-                NodeKind::Variable(vec![name])
+                NodeKind::Variable(self.nodes.add_name(name))
             }
-            TokenKind::Field => NodeKind::Field(vec![self.field_name(text)]),
+            TokenKind::Field => {
+                let name = self.field_name(text);
+                NodeKind::Field(self.nodes.add_name(name))
+            }
             TokenKind::Bool => NodeKind::Bool(text == b"true"),
             TokenKind::CharConstant | TokenKind::Complex | TokenKind::Number => {
                 let number = match token.kind {
@@ -183,10 +209,10 @@ impl<'s> Parser<'s> {
                     _ => Number::parse(&String::from_utf8_lossy(text)),
                 };
                 let number = number.map_err(|message| self.error(message))?;
-                NodeKind::Number { text: Str::from_bytes(text), number }
+                NodeKind::Number { end: position(token.end), number: self.nodes.add_number(number) }
             }
             TokenKind::String | TokenKind::RawString => {
-                NodeKind::String { quoted: Str::from_bytes(text), text: self.unquoted(token)? }
+                NodeKind::String { end: position(token.end), text: self.unquoted(token)? }
             }
             TokenKind::LeftParen => return self.parenthesis().map(Some),
             _ => {
@@ -215,6 +241,6 @@ fn is_literal_or_dot(kind: &NodeKind) -> bool {
     )
 }
 
-fn join(names: &[Str], fields: Vec<Str>) -> Vec<Str> {
-    names.iter().cloned().chain(fields).collect()
+fn position(at: usize) -> u32 {
+    u32::try_from(at).unwrap_or(u32::MAX)
 }

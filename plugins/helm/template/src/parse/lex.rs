@@ -1,7 +1,5 @@
 //! The lexer: template text into tokens (text/template/parse/lex.go).
 
-use memchr::memmem;
-
 use super::token::{Token, TokenKind};
 use crate::fmt::{quote, unicode_name};
 use crate::runes;
@@ -27,7 +25,7 @@ pub(super) struct Lexer<'s> {
 }
 
 const SPACES: &[u8] = b" \t\r\n";
-const LEFT: &[u8] = b"{{";
+const LEFT: &[u8; 2] = b"{{";
 const RIGHT: &[u8] = b"}}";
 
 impl<'s> Lexer<'s> {
@@ -123,7 +121,7 @@ impl<'s> Lexer<'s> {
     fn outside(&mut self) -> Token {
         loop {
             let rest = self.rest();
-            let Some(length) = memmem::find(rest, LEFT) else {
+            let Some(length) = find_pair(rest, LEFT) else {
                 self.advance(self.source.len());
                 return self.emit(if self.at > self.start { TokenKind::Text } else { TokenKind::Eof });
             };
@@ -159,7 +157,7 @@ impl<'s> Lexer<'s> {
     /// Steps over a comment, of which the `/*` is next.
     fn comment(&mut self) -> Result<(), Token> {
         self.at += 2;
-        let Some(length) = memmem::find(self.rest(), b"*/") else {
+        let Some(length) = find_pair(self.rest(), b"*/") else {
             return Err(self.error("unclosed comment"));
         };
         self.advance(self.at + length + 2);
@@ -262,6 +260,9 @@ impl<'s> Lexer<'s> {
     }
 
     fn skip_alphanumerics(&mut self) -> Option<char> {
+        let simple = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+        let rest = self.rest();
+        self.at += rest.iter().position(|byte| !simple(byte)).unwrap_or(rest.len());
         loop {
             match self.peek_rune() {
                 Some((rune, width)) if runes::is_alphanumeric(rune) => self.at += width,
@@ -397,6 +398,12 @@ impl<'s> Lexer<'s> {
             _ => true,
         }
     }
+}
+
+/// Where two bytes first stand side by side. They are rare and near, so that a searcher would take longer to make than this
+/// takes to find them.
+fn find_pair(bytes: &[u8], [first, second]: &[u8; 2]) -> Option<usize> {
+    memchr::memchr_iter(*first, bytes).find(|at| bytes.get(at + 1) == Some(second))
 }
 
 trait TrimEnd {
