@@ -49,10 +49,14 @@ pub(super) fn list(root: &Path, links: Links) -> Result<Vec<Entry>, AssetError> 
                 continue;
             }
             let path = if prefix.is_empty() { name } else { format!("{prefix}/{name}") };
-            let real = resolve(&found, &real_root, links);
-            if let Ok(directory) = &real
-                && directory.is_dir()
-            {
+            // The directory itself says what most of its entries are.
+            let kind = found.file_type().ok().filter(|kind| !kind.is_symlink());
+            let real = match kind {
+                Some(_) => Ok(found.path()),
+                None => resolve(&found.path(), &real_root, links),
+            };
+            let is_dir = |real: &PathBuf| kind.map_or_else(|| real.is_dir(), |kind| kind.is_dir());
+            if let Some(directory) = real.as_ref().ok().filter(|real| is_dir(real)) {
                 if depth < MAX_DEPTH {
                     pending.push((directory.clone(), path, depth + 1));
                 }
@@ -67,16 +71,11 @@ pub(super) fn list(root: &Path, links: Links) -> Result<Vec<Entry>, AssetError> 
     Ok(files)
 }
 
-/// What a directory's entry stands for.
-fn resolve(found: &fs::DirEntry, root: &Path, links: Links) -> Result<PathBuf, AssetError> {
-    let path = found.path();
-    if found.file_type().is_ok_and(|kind| !kind.is_symlink()) {
-        // Its directory is resolved already.
-        return Ok(path);
-    }
-    let real = path.canonicalize().map_err(|error| unreadable(&path, &error))?;
+/// What a link stands for.
+fn resolve(link: &Path, root: &Path, links: Links) -> Result<PathBuf, AssetError> {
+    let real = link.canonicalize().map_err(|error| unreadable(link, &error))?;
     if links == Links::Inside && !real.starts_with(root) {
-        return Err(AssetError::Outside { path: path.display().to_string() });
+        return Err(AssetError::Outside { path: link.display().to_string() });
     }
     Ok(real)
 }

@@ -1,9 +1,13 @@
 //! Constraints: `>=1.2 <2 || ~1.5, !=1.6.1`, as constraints.go of Masterminds/semver v3 checks them.
 
+mod plain;
+
 use std::cell::OnceCell;
 use std::cmp::Ordering;
 
 use regex::Regex;
+
+use self::plain::Parts;
 
 use super::{MAX_CONSTRAINT, MAX_GROUPS, SemverError, Version, compare_pre};
 
@@ -35,6 +39,13 @@ struct Constraint {
 struct Alternative {
     constraints: Vec<Constraint>,
     with_pre: bool,
+}
+
+impl Alternative {
+    fn of(constraints: Vec<Constraint>) -> Self {
+        let with_pre = constraints.iter().any(|constraint| !constraint.version.pre.is_empty());
+        Self { constraints, with_pre }
+    }
 }
 
 /// Alternatives of conjunctions.
@@ -94,8 +105,23 @@ impl Constraints {
         if source.len() > MAX_CONSTRAINT {
             return Err(SemverError::ConstraintTooLong);
         }
-        Grammar::with(|grammar| Self::parse_by(grammar, source))
-            .unwrap_or(Err(SemverError::ConstraintVersion))
+        match Self::parse_plain(source) {
+            Some(result) => result,
+            None => Grammar::with(|grammar| Self::parse_by(grammar, source))
+                .unwrap_or(Err(SemverError::ConstraintVersion)),
+        }
+    }
+
+    fn parse_plain(source: &str) -> Option<Result<Self, SemverError>> {
+        let parts: Vec<_> = source.split("||").map(plain::alternative).collect::<Option<_>>()?;
+        if parts.len() > MAX_GROUPS {
+            return Some(Err(SemverError::TooManyGroups));
+        }
+        let alternative = |parts: &Vec<Parts<'_>>| {
+            parts.iter().map(Constraint::of).collect::<Result<_, _>>().map(Alternative::of)
+        };
+        let alternatives = parts.iter().map(alternative).collect::<Result<_, _>>();
+        Some(alternatives.map(|alternatives| Self { alternatives }))
     }
 
     fn parse_by(grammar: &Grammar, source: &str) -> Result<Self, SemverError> {
@@ -109,9 +135,7 @@ impl Constraints {
                 return Err(SemverError::Constraint(part.to_owned()));
             }
             let found = grammar.one.find_iter(part).map(|one| Constraint::parse(grammar, one.as_str()));
-            let constraints = found.collect::<Result<Vec<_>, _>>()?;
-            let with_pre = constraints.iter().any(|constraint| !constraint.version.pre.is_empty());
-            Ok(Alternative { constraints, with_pre })
+            Ok(Alternative::of(found.collect::<Result<_, _>>()?))
         };
         Ok(Self { alternatives: parts.into_iter().map(alternative).collect::<Result<_, _>>()? })
     }
@@ -141,8 +165,14 @@ impl Constraint {
         let parts =
             grammar.whole.captures(source).ok_or_else(|| SemverError::Constraint(source.to_owned()))?;
         let part = |group| parts.get(group).map_or("", |part| part.as_str());
-        let wild = |group| matches!(part(group).trim_start_matches('.'), "" | "x" | "*" | "X");
-        let operator = match part(1) {
+        let (operator, major, minor, patch, pre) = (part(1), part(2), part(3), part(4), part(5));
+        Self::of(&Parts { operator, major, minor, patch, pre })
+    }
+
+    fn of(parts: &Parts<'_>) -> Result<Self, SemverError> {
+        let Parts { operator, major, minor, patch, pre } = *parts;
+        let wild = |part: &str| matches!(part.trim_start_matches('.'), "" | "x" | "*" | "X");
+        let operator = match operator {
             "!=" => Operator::NotEqual,
             ">" => Operator::Greater,
             "<" => Operator::Less,
@@ -152,19 +182,18 @@ impl Constraint {
             "^" => Operator::Caret,
             _ => Operator::Equal,
         };
-        let (major, minor, patch, pre) = (part(2), part(3), part(4), part(5));
-        let (text, minor_dirty, patch_dirty) = if wild(2) {
+        let (text, minor_dirty, patch_dirty) = if wild(major) {
             (format!("0.0.0{pre}"), false, false)
-        } else if wild(3) {
+        } else if wild(minor) {
             (format!("{major}.0.0{pre}"), true, false)
-        } else if wild(4) {
+        } else if wild(patch) {
             (format!("{major}{minor}.0{pre}"), false, true)
         } else {
             // Metadata does not matter to any comparison.
             (format!("{major}{minor}{patch}{pre}"), false, false)
         };
         let version = Version::parse(&text).map_err(|_| SemverError::ConstraintVersion)?;
-        let dirty = wild(2) || minor_dirty || patch_dirty;
+        let dirty = wild(major) || minor_dirty || patch_dirty;
         Ok(Self { operator, version, dirty, minor_dirty, patch_dirty })
     }
 
@@ -294,5 +323,34 @@ mod tests {
         for wrong in ["", ">>1", "a.b", "1.2.3.4", "=="] {
             assert!(Constraints::parse(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn what_is_read_without_the_grammar_is_what_the_grammar_reads() {
+        let operators = ["", "=", "!=", ">", ">=", "=>", "<=", "~", "~>", "^", "==", ">>", "^ ", "> = "];
+        let versions = "1;v1;1.2;1.2.3;01.2.3;1.x;1.2.*;x;*;X.1;1.x.3;1.2.3-rc.1;1.2-a-b;1.2.3+m.1;1.2.3-r+m;1.2.3-;1.2.3+;\
+                        1.2.3-a..b;1.2.3.4;1.xx;1.2x;1|2;v;;99999999999999999999.1;1.2 - 2.3;1.2 -2";
+        let (mut plain, mut all) = (0, 0);
+        let mut check = |source: &str| {
+            all += 1;
+            if let Some(read) = Constraints::parse_plain(source) {
+                plain += 1;
+                let grammar = Grammar::with(|grammar| Constraints::parse_by(grammar, source)).unwrap();
+                assert_eq!(format!("{read:?}"), format!("{grammar:?}"), "{source:?}");
+            }
+        };
+        for operator in operators {
+            for version in versions.split(';') {
+                let one = format!("{operator}{version}");
+                check(&one);
+                for between in [" ", ", ", ",", " , ", "||", " || ", "  ", ",,", ""] {
+                    for other in ["<2.0.0-0", "> 1", "3.x", ""] {
+                        check(&format!("{one}{between}{other}"));
+                        check(&format!(" {other}{between}{one} "));
+                    }
+                }
+            }
+        }
+        assert!(plain * 4 > all, "{plain} of {all}");
     }
 }
