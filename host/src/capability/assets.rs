@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use tokio::runtime::{Handle, RuntimeFlavor};
+
 use crate::asset::{Asset, AssetError, AssetFile, Entry};
 use crate::plugin::bindings::assets;
 use crate::plugin::instance::HookState;
@@ -34,7 +36,14 @@ impl HookState {
             Ok(asset) => asset,
             Err(error) => return Ok(Err(error)),
         };
-        let answer = match tokio::task::spawn_blocking(move || question(&asset)).await? {
+        // A runtime of one thread has nobody else to serve: the command line's.
+        let alone = Handle::current().runtime_flavor() == RuntimeFlavor::CurrentThread;
+        let answered = if alone {
+            question(&asset)
+        } else {
+            tokio::task::spawn_blocking(move || question(&asset)).await?
+        };
+        let answer = match answered {
             Ok(answer) => answer,
             Err(error) => return Ok(Err(wit_error(&error))),
         };

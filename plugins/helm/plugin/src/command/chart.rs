@@ -1,5 +1,7 @@
 //! A chart out of an asset.
 
+use std::iter::Peekable;
+
 use helm_chart::ignore::{HELM_IGNORE, IgnoreRules};
 use helm_chart::loader::load_kept;
 use helm_chart::log::line;
@@ -7,6 +9,9 @@ use helm_chart::{Chart, File, load_archive};
 use pilothouse_sdk::{AssetEntry, AssetFile, CommandAnswer, Host};
 
 use super::options::NamedChart;
+
+/// Bytes of files that are asked for at once, unless one alone is larger.
+const BATCH: u64 = 1 << 20;
 
 /// Loads a chart; what is odd about it becomes messages.
 pub(super) fn load(host: &dyn Host, chart: &NamedChart, answer: &mut CommandAnswer) -> Result<Chart, String> {
@@ -37,9 +42,23 @@ fn directory(host: &dyn Host, chart: &NamedChart) -> Result<Vec<File>, String> {
     let text = |error: pilothouse_sdk::AssetError| error.to_string();
     let entries = host.asset_list(&chart.asset).map_err(text)?;
     let rules = rules(host, &chart.asset, &entries)?;
-    let wanted = entries.into_iter().map(|entry| entry.path).filter(|path| !rules.ignores_file(path));
-    let files = host.asset_read_files(&chart.asset, &wanted.collect::<Vec<_>>()).map_err(text)?;
-    Ok(files.into_iter().map(|AssetFile { path, content }| File::new(path, content)).collect())
+    let mut wanted = entries.into_iter().filter(|entry| !rules.ignores_file(&entry.path)).peekable();
+    let mut files = Vec::new();
+    while wanted.peek().is_some() {
+        let read = host.asset_read_files(&chart.asset, &batch(&mut wanted)).map_err(text)?;
+        files.extend(read.into_iter().map(|AssetFile { path, content }| File::new(path, content)));
+    }
+    Ok(files)
+}
+
+/// The paths of as many files as one answer shall hold: the host has each answer in memory while it hands it over.
+fn batch(entries: &mut Peekable<impl Iterator<Item = AssetEntry>>) -> Vec<String> {
+    let (mut paths, mut bytes) = (Vec::new(), 0_u64);
+    while let Some(entry) = entries.next_if(|entry| paths.is_empty() || bytes + entry.size <= BATCH) {
+        bytes += entry.size;
+        paths.push(entry.path);
+    }
+    paths
 }
 
 /// What `.helmignore` says.
