@@ -1,6 +1,8 @@
 //! Whether an answer is one of Go's: it goes through maps in another order each time, and what it answers may depend
 //! on that order.
 
+use std::time::{Duration, Instant};
+
 use anyhow::Result;
 
 use crate::{Answer, Oracle, Question, compare};
@@ -9,6 +11,8 @@ use crate::{Answer, Oracle, Question, compare};
 const AGAIN: usize = 40;
 /// After so many rounds that bring new answers there is no end of them.
 const ROUNDS: usize = 8;
+/// No question is worth more.
+const PATIENCE: Duration = Duration::from_secs(20);
 /// So many rounds without a new answer say that all are known.
 const QUIET: usize = 2;
 
@@ -32,8 +36,11 @@ pub fn judge(oracle: &mut Oracle, question: &Question, ours: &Answer, first: &An
     if let Some(judgement) = hear(question, ours, first.clone(), &mut known) {
         return Ok(judgement);
     }
-    let mut quiet = 0;
+    let (mut quiet, started) = (0, Instant::now());
     for _ in 0..ROUNDS {
+        if started.elapsed() > PATIENCE {
+            break;
+        }
         let before = known.len();
         for answer in oracle.ask_alike(&vec![question.clone(); AGAIN])? {
             if let Some(judgement) = hear(question, ours, answer, &mut known) {

@@ -143,7 +143,7 @@ fn piece(random: &mut Random, depth: usize) -> String {
         match after.as_bytes().first() {
             Some(b'P') => out.push_str(random.pick(PATHS)),
             Some(b'K') => {
-                out.push_str(random.pick(&["a", "b", "c", "d", "enabled", "global", "kid", "name"]))
+                out.push_str(random.pick(&["a", "b", "c", "d", "enabled", "global", "kid", "name"]));
             }
             Some(b'N') => out.push_str(random.pick(&["0", "1", "3", "31", "64"])),
             _ if depth > 0 => out.push_str(&piece(random, depth - 1)),
