@@ -90,10 +90,8 @@ func TestOracle(t *testing.T) {
 				t.Fatal(err)
 			}
 			out.Write(append(answer, '\n'))
-			// Whoever asks several things at once need not wait for each answer.
-			if in.Buffered() == 0 {
-				out.Flush()
-			}
+			// The question that has no end is the one after the last answer that arrived.
+			out.Flush()
 		}
 	})
 	out.Flush()
