@@ -143,6 +143,8 @@ func answer(question Question) (answer Answer) {
 		return outcome(renderTemplate(question))
 	case "chart":
 		return outcome(renderChart(question))
+	case "ignore":
+		return outcome(ignored(question))
 	case "values":
 		return mergedValues(question)
 	case "set", "set-string", "set-json", "set-literal", "set-file":

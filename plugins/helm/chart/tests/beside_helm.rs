@@ -160,6 +160,15 @@ impl Beside {
         if theirs == ours {
             return Ok(Some(Verdict::Identical));
         }
+        // What breaks a schema is told in the order of a map, which Go changes.
+        let sorted = |text: &str| {
+            let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+            lines.sort();
+            lines
+        };
+        if sorted(theirs) == sorted(&ours) && ours.contains("specifications of the schema") {
+            return Ok(None);
+        }
         Ok(Some(Verdict::Different(first_difference(theirs, &ours))))
     }
 }

@@ -25,7 +25,8 @@ version: {{ . | quote }}
 {{- define "returns" }}{{ dict "result" . "kind" (kindOf .) | toJson }}{{ end }}
 "#;
 
-/// Pieces of lines and whole lines; `@P` is a path of values, `@T` another piece, `@K` a key, `@N` a number.
+/// Pieces of lines and whole lines; `@P` is a path of values, `@T` another piece, `@K` a key, `@N` a number, `@G` a
+/// pattern of files.
 const PIECES: &[&str] = &[
     "{{ include \"fullname\" . | quote }}",
     "\n  labels: {{- include \"labels\" . | nindent 4 }}",
@@ -84,6 +85,8 @@ const PIECES: &[&str] = &[
     "{{ .Template.Name | base }} {{ $.Template.BasePath }}",
     "\n{{ (.Files.Glob \"conf/**\").AsConfig | indent 2 }}",
     "\n{{ (.Files.Glob \"conf/*.{txt,json}\").AsSecrets | indent 2 }}",
+    "{{ .Files.Glob @G | keys | sortAlpha }}",
+    "{{ range $path, $_ := .Files.Glob @G }}{{ $path }} {{ end }}",
     "{{ range $path, $bytes := .Files.Glob \"**\" }}\n  {{ base $path }}: {{ $.Files.Get $path | quote }}{{ end }}",
     "{{ range .Files.Lines \"conf/lines.txt\" }}\n  - {{ . | quote }}{{ end }}",
     "{{ .Files.Get \"missing\" }}{{ .Files.GetBytes \"conf/a.txt\" | len }}{{ .Files.Get \"conf/raw.bin\" | b64enc }}",
@@ -145,6 +148,7 @@ fn piece(random: &mut Random, depth: usize) -> String {
             Some(b'K') => {
                 out.push_str(random.pick(&["a", "b", "c", "d", "enabled", "global", "kid", "name"]));
             }
+            Some(b'G') => out.push_str(&super::ignored::glob(random)),
             Some(b'N') => out.push_str(random.pick(&["0", "1", "3", "31", "64"])),
             _ if depth > 0 => out.push_str(&piece(random, depth - 1)),
             _ => {}
