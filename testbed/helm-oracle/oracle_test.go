@@ -90,10 +90,8 @@ func TestOracle(t *testing.T) {
 				t.Fatal(err)
 			}
 			out.Write(append(answer, '\n'))
-			// Whoever asks several things at once need not wait for each answer.
-			if in.Buffered() == 0 {
-				out.Flush()
-			}
+			// The question that has no end is the one after the last answer that arrived.
+			out.Flush()
 		}
 	})
 	out.Flush()
@@ -145,6 +143,8 @@ func answer(question Question) (answer Answer) {
 		return outcome(renderTemplate(question))
 	case "chart":
 		return outcome(renderChart(question))
+	case "ignore":
+		return outcome(ignored(question))
 	case "values":
 		return mergedValues(question)
 	case "set", "set-string", "set-json", "set-literal", "set-file":

@@ -6,7 +6,7 @@
 
 use crate::{
     go_path,
-    path_match::{BadPattern, PathPattern},
+    path_match::{BadPattern, matches},
 };
 use thiserror::Error;
 
@@ -32,7 +32,7 @@ pub struct IgnoreRules {
 
 #[derive(Debug, Clone)]
 struct Rule {
-    pattern: PathPattern,
+    pattern: String,
     negated: bool,
     directories_only: bool,
     last_element_only: bool,
@@ -68,12 +68,13 @@ impl IgnoreRules {
         if rule.contains("**") {
             return Err(IgnoreError::DoubleStar);
         }
-        PathPattern::compile(rule)?;
+        // Any name would do that is not empty: Helm takes this one, which mistakes behind a star may slip past.
+        matches(rule, "abc")?;
         let (negated, rule) = rule.strip_prefix('!').map_or((false, rule), |rule| (true, rule));
         let (directories_only, rule) = rule.strip_suffix('/').map_or((false, rule), |rule| (true, rule));
         let (anchored, rule) = rule.strip_prefix('/').map_or((false, rule), |rule| (true, rule));
         self.rules.push(Rule {
-            pattern: PathPattern::compile(rule)?,
+            pattern: rule.to_owned(),
             negated,
             directories_only,
             last_element_only: !anchored && !rule.contains('/'),
@@ -109,7 +110,9 @@ impl IgnoreRules {
 
 impl Rule {
     fn matches(&self, path: &str) -> bool {
-        self.pattern.matches(if self.last_element_only { go_path::base(path) } else { path })
+        let name = if self.last_element_only { go_path::base(path) } else { path };
+        // Helm logs a mistake that shows only now, and goes on.
+        matches(&self.pattern, name).unwrap_or(false)
     }
 }
 

@@ -29,6 +29,7 @@ pub mod template;
 #[cfg(test)]
 mod testing;
 pub mod values;
+mod values_methods;
 mod version;
 pub mod yaml;
 

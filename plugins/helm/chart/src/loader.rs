@@ -23,9 +23,12 @@ pub const MAX_CHART_DEPTH: usize = 64;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum LoadError {
-    /// The archive is refused.
+    /// The archive of a dependency is refused.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
+    /// The chart's own archive is refused. At its command line Helm says no more than the first words.
+    #[error("unable to load chart archive: {0}")]
+    Unreadable(#[source] ArchiveError),
     /// `.helmignore` is refused.
     #[error(transparent)]
     Ignore(#[from] IgnoreError),
@@ -56,6 +59,9 @@ pub enum LoadError {
     /// No `Chart.yaml` among the files.
     #[error("Chart.yaml file is missing")]
     NoChartYaml,
+    /// No `Chart.yaml` in the chart's own archive.
+    #[error("unable to detect chart version, no Chart.yaml found")]
+    NoChartYamlInArchive,
     /// Chart API v3, which Helm 4.3 loads but refuses to install.
     #[error("invalid chart apiVersion")]
     ChartV3,
@@ -146,8 +152,11 @@ fn pack(files: &mut [File]) -> Result<(), LoadError> {
 /// # Errors
 /// [`LoadError`].
 pub fn load_archive(data: &[u8], warnings: &mut Warnings) -> Result<Chart, LoadError> {
-    let files = read_archive(data)?;
-    check_version(&files)?;
+    let files = read_archive(data).map_err(LoadError::Unreadable)?;
+    check_version(&files).map_err(|error| match error {
+        LoadError::NoChartYaml => LoadError::NoChartYamlInArchive,
+        other => other,
+    })?;
     load_files(files, 0, warnings)
 }
 

@@ -1,133 +1,131 @@
 //! Shell patterns as Go's `filepath.Match` reads them on Unix: `*` and `?` stop at a slash, `[a-z]`, `[^a-z]`,
 //! `\` takes the next character literally. The whole name has to match.
+//!
+//! Go reads a pattern only as far as the name matches, so a mistake further on shows with some names and not with
+//! others.
 
 use thiserror::Error;
 
-/// A pattern that Go refuses to compile (`filepath.ErrBadPattern`, same text).
+/// A pattern that Go finds malformed (`filepath.ErrBadPattern`, same text).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("syntax error in pattern")]
 pub struct BadPattern;
 
-/// A compiled shell pattern.
-#[derive(Debug, Clone)]
-pub struct PathPattern {
-    tokens: Vec<Token>,
-    /// What a name has to begin and to end with: most names differ there.
-    prefix: String,
-    suffix: String,
-}
-
-#[derive(Debug, Clone)]
-enum Token {
-    Literal(char),
-    AnyChar,
-    AnySequence,
-    Class { negated: bool, ranges: Vec<(char, char)> },
-}
-
-impl PathPattern {
-    /// Reads a pattern.
-    ///
-    /// # Errors
-    /// [`BadPattern`] for an unclosed or empty class, a stray `-` in one, or a trailing backslash.
-    pub fn compile(pattern: &str) -> Result<Self, BadPattern> {
-        let mut tokens = Vec::new();
-        let mut rest = pattern.chars().peekable();
-        while let Some(c) = rest.next() {
-            tokens.push(match c {
-                '*' => Token::AnySequence,
-                '?' => Token::AnyChar,
-                '[' => class(&mut rest)?,
-                '\\' => Token::Literal(rest.next().ok_or(BadPattern)?),
-                other => Token::Literal(other),
-            });
+/// Whether the whole of a name matches.
+///
+/// # Errors
+/// [`BadPattern`] for an unclosed or empty class, a stray `-` in one, or a trailing backslash, in what is read of the
+/// pattern.
+pub fn matches(pattern: &str, name: &str) -> Result<bool, BadPattern> {
+    let (mut pattern, mut name) = (pattern.as_bytes(), name.as_bytes());
+    while !pattern.is_empty() {
+        let (star, chunk, rest) = next_chunk(pattern);
+        pattern = rest;
+        if star && chunk.is_empty() {
+            return Ok(!name.contains(&b'/'));
         }
-        let literal = |token: &Token| if let Token::Literal(c) = token { Some(*c) } else { None };
-        let prefix = tokens.iter().map_while(literal).collect();
-        let mut suffix: Vec<char> = tokens.iter().rev().map_while(literal).collect();
-        suffix.reverse();
-        Ok(Self { tokens, prefix, suffix: suffix.into_iter().collect() })
-    }
-
-    /// Whether the whole of `name` matches.
-    #[must_use]
-    pub fn matches(&self, name: &str) -> bool {
-        let Some(rest) = name.strip_prefix(self.prefix.as_str()) else { return false };
-        if !name.ends_with(&self.suffix) {
-            return false;
-        }
-        // Each character of the prefix is a token.
-        let (mut token, mut at) = (self.prefix.chars().count(), self.prefix.len());
-        if token == self.tokens.len() {
-            return rest.is_empty();
-        }
-        let char_at = |at: usize| name.get(at..).and_then(|rest| rest.chars().next());
-        // The last star seen, and how far it reaches: on a mismatch only that star can still give way, because
-        // an earlier one that reached further would have to pass the same slash.
-        let mut star: Option<(usize, usize)> = None;
-        loop {
-            let advanced = match (self.tokens.get(token), char_at(at)) {
-                (None, None) => return true,
-                (Some(Token::AnySequence), _) => {
-                    star = Some((token, at));
-                    token += 1;
-                    continue;
-                }
-                (Some(wanted), Some(c)) if wanted.accepts(c) => Some(c.len_utf8()),
-                _ => None,
-            };
-            if let Some(width) = advanced {
-                token += 1;
-                at += width;
-                continue;
+        // The last chunk has to reach the end of the name.
+        let fits = |left: &[u8]| left.is_empty() || !rest.is_empty();
+        let mut left = match_chunk(chunk, name)?.filter(|left| fits(left));
+        let mut skipped = name;
+        while star && left.is_none() {
+            match skipped.split_first() {
+                Some((first, after)) if *first != b'/' => skipped = after,
+                _ => break,
             }
-            match star.and_then(|(starred, reach)| Some((starred, reach, char_at(reach)?))) {
-                Some((starred, reach, c)) if c != '/' => {
-                    star = Some((starred, reach + c.len_utf8()));
-                    token = starred + 1;
-                    at = reach + c.len_utf8();
-                }
-                _ => return false,
-            }
+            left = match_chunk(chunk, skipped)?.filter(|left| fits(left));
+        }
+        match left {
+            Some(left) => name = left,
+            None => return Ok(false),
         }
     }
+    Ok(name.is_empty())
 }
 
-impl Token {
-    fn accepts(&self, c: char) -> bool {
-        match self {
-            Self::Literal(wanted) => *wanted == c,
-            Self::AnyChar => c != '/',
-            Self::Class { negated, ranges } => {
-                ranges.iter().any(|&(low, high)| low <= c && c <= high) != *negated
-            }
-            Self::AnySequence => false,
+/// The pattern up to its next star: whether stars stand before that, and what follows it.
+fn next_chunk(pattern: &[u8]) -> (bool, &[u8], &[u8]) {
+    let stars = pattern.iter().take_while(|byte| **byte == b'*').count();
+    let pattern = pattern.get(stars..).unwrap_or_default();
+    let (mut in_class, mut at) = (false, 0);
+    while let Some(byte) = pattern.get(at) {
+        match byte {
+            b'\\' => at += 1,
+            b'[' => in_class = true,
+            b']' => in_class = false,
+            b'*' if !in_class => break,
+            _ => {}
         }
+        at += 1;
     }
+    let (chunk, rest) = pattern.split_at(at.min(pattern.len()));
+    (stars > 0, chunk, rest)
 }
 
-type Chars<'a> = std::iter::Peekable<std::str::Chars<'a>>;
-
-fn class(rest: &mut Chars<'_>) -> Result<Token, BadPattern> {
-    let negated = rest.next_if_eq(&'^').is_some();
-    let mut ranges = Vec::new();
-    while ranges.is_empty() || rest.peek() != Some(&']') {
-        let low = class_char(rest)?;
-        let high = if rest.next_if_eq(&'-').is_some() { class_char(rest)? } else { low };
-        ranges.push((low, high));
+/// What is left of the name behind a chunk without stars; `None` where it does not match. The chunk is read to its end in
+/// any case.
+fn match_chunk<'n>(mut chunk: &[u8], name: &'n [u8]) -> Result<Option<&'n [u8]>, BadPattern> {
+    let mut left = Some(name);
+    while let Some((first, rest)) = chunk.split_first() {
+        let name = left.filter(|name| !name.is_empty());
+        (chunk, left) = match first {
+            b'[' => {
+                let character = name.map(first_char);
+                let (rest, within) = class(rest, character.map(|(c, _)| c))?;
+                (rest, character.filter(|_| within).map(|(_, left)| left))
+            }
+            b'?' => {
+                let name = name.filter(|name| name.first() != Some(&b'/'));
+                (rest, name.map(|name| first_char(name).1))
+            }
+            b'\\' => {
+                let (literal, rest) = rest.split_first().ok_or(BadPattern)?;
+                (rest, name.and_then(|name| name.strip_prefix(&[*literal])))
+            }
+            literal => (rest, name.and_then(|name| name.strip_prefix(&[*literal]))),
+        };
     }
-    rest.next();
-    Ok(Token::Class { negated, ranges })
+    Ok(left)
+}
+
+/// Reads a class to its end: what follows it, and whether the character is one of it.
+fn class(chunk: &[u8], character: Option<char>) -> Result<(&[u8], bool), BadPattern> {
+    let (negated, mut chunk) = chunk.strip_prefix(b"^").map_or((false, chunk), |rest| (true, rest));
+    let (mut within, mut ranges) = (false, 0);
+    loop {
+        if let Some(rest) = chunk.strip_prefix(b"]")
+            && ranges > 0
+        {
+            return Ok((rest, within != negated));
+        }
+        let (low, rest) = class_char(chunk)?;
+        let (high, rest) = match rest.strip_prefix(b"-") {
+            Some(rest) => class_char(rest)?,
+            None => (low, rest),
+        };
+        chunk = rest;
+        within |= character.is_some_and(|character| low <= character && character <= high);
+        ranges += 1;
+    }
 }
 
 /// One member of a class. A class may not end right after it: Go wants at least the closing bracket.
-fn class_char(rest: &mut Chars<'_>) -> Result<char, BadPattern> {
-    let c = match rest.next() {
-        None | Some('-' | ']') => return Err(BadPattern),
-        Some('\\') => rest.next().ok_or(BadPattern)?,
-        Some(c) => c,
+fn class_char(chunk: &[u8]) -> Result<(char, &[u8]), BadPattern> {
+    let chunk = match chunk.first() {
+        None | Some(b'-' | b']') => return Err(BadPattern),
+        Some(b'\\') => chunk.get(1..).unwrap_or_default(),
+        Some(_) => chunk,
     };
-    if rest.peek().is_none() { Err(BadPattern) } else { Ok(c) }
+    let (character, rest) = first_char(chunk);
+    if rest.is_empty() { Err(BadPattern) } else { Ok((character, rest)) }
+}
+
+/// The first character of a text that has one. Texts are cut between characters only where they do not match any more.
+fn first_char(text: &[u8]) -> (char, &[u8]) {
+    let valid = text.utf8_chunks().next().and_then(|chunk| chunk.valid().chars().next());
+    let character = valid.unwrap_or(char::REPLACEMENT_CHARACTER);
+    let width = valid.map_or(1, char::len_utf8);
+    (character, text.get(width..).unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -135,7 +133,7 @@ mod tests {
     use super::*;
 
     fn matched(pattern: &str, name: &str) -> bool {
-        PathPattern::compile(pattern).unwrap().matches(name)
+        matches(pattern, name).unwrap()
     }
 
     #[test]
@@ -178,9 +176,14 @@ mod tests {
     }
 
     #[test]
-    fn malformed_patterns_are_refused() {
-        for pattern in ["[]a]", "[-]", "[x-]", "[-x]", "[", "[^", "[^bc", "a[", "a\\", "[a-b-c]", "[\\"] {
-            assert_eq!(PathPattern::compile(pattern).unwrap_err(), BadPattern, "{pattern:?}");
+    fn mistakes_are_found_as_far_as_the_name_matches() {
+        for pattern in
+            ["[]a]", "[-]", "[x-]", "[-x]", "[", "[^", "[^bc", "a[", "a\\", "[a-b-c]", "[\\", "a*["]
+        {
+            assert_eq!(matches(pattern, "a"), Err(BadPattern), "{pattern:?}");
         }
+        assert_eq!(matches("b*[", "a"), Ok(false));
+        assert_eq!(matches("ba[", "a"), Err(BadPattern), "up to the first star all is read");
+        assert_eq!(matches("b*[", "ba"), Err(BadPattern));
     }
 }

@@ -6,13 +6,14 @@
 
 mod collapsed;
 mod formats;
+mod location;
 mod number;
 mod plain;
 mod text;
 
 use crate::{chart::Chart, values::is_table};
 use boon::{Compiler, SchemaIndex, Schemas, UrlLoader};
-use helm_template::{Map, Value};
+use helm_template::{Map, Value, fmt::quote};
 use plain::{Patterns, Plain};
 use std::{cell::OnceCell, collections::HashMap, error::Error, fmt::Write as _, rc::Rc};
 use thiserror::Error as ThisError;
@@ -100,7 +101,8 @@ impl Schema {
         }
         let compiled = self.compiled.get_or_init(|| compile(document));
         let (schemas, index) = compiled.as_ref().map_err(Clone::clone)?;
-        schemas.validate(&to_json(&values), *index).map_err(|error| text::report(&error, document))
+        let instance = to_json(&values);
+        schemas.validate(&instance, *index).map_err(|error| text::report(&error, document, &instance))
     }
 }
 
@@ -108,9 +110,10 @@ fn compile(document: &serde_json::Value) -> Result<(Schemas, SchemaIndex), Strin
     let mut compiler = Compiler::new();
     formats::register(&mut compiler);
     compiler.use_loader(Box::new(Offline));
-    compiler.add_resource(LOCATION, document.clone()).map_err(|error| text::compile_error(&error))?;
+    let refused = |error| text::compile_error(&error, document);
+    compiler.add_resource(LOCATION, document.clone()).map_err(refused)?;
     let mut schemas = Schemas::new();
-    let index = compiler.compile(LOCATION, &mut schemas).map_err(|error| text::compile_error(&error))?;
+    let index = compiler.compile(LOCATION, &mut schemas).map_err(refused)?;
     Ok((schemas, index))
 }
 
@@ -123,15 +126,22 @@ fn unreadable(schema: &[u8]) -> String {
     }
 }
 
-/// Refuses to load anything: a chart is rendered from what it contains.
+/// Refuses to load anything: a chart is rendered from what it contains. Where Helm would look for a file there is none.
 struct Offline;
 
 impl UrlLoader for Offline {
     fn load(&self, url: &str) -> Result<serde_json::Value, Box<dyn Error>> {
-        if url.starts_with("urn:") {
-            return Ok(serde_json::Value::Bool(true));
+        match url.split_once(':').unwrap_or_default() {
+            ("urn", _) => Ok(serde_json::Value::Bool(true)),
+            ("file", path) => {
+                let path = text::percent_decoded(path.trim_start_matches("//"));
+                Err(format!("open {path}: no such file or directory").into())
+            }
+            ("http" | "https", _) => {
+                Err(format!("{url}: schemas are only loaded from the chart itself").into())
+            }
+            _ => Err(format!("no URLLoader registered for {}", quote(url.as_bytes())).into()),
         }
-        Err(format!("{url}: schemas are only loaded from the chart itself").into())
     }
 }
 

@@ -7,7 +7,7 @@ use crate::{
     hook::{Hook, HookEvent},
     loader::{InvalidReleaseName, validate_release_name},
     manifest::split_manifests,
-    path_match::PathPattern,
+    path_match,
     release::Release,
 };
 use helm_template::{Execution, Limits, Map, TemplateSet, Value};
@@ -241,10 +241,9 @@ fn show_only(stream: &str, patterns: &[String]) -> Result<String, TemplateError>
         split_manifests(stream).filter_map(|document| Some((source(document)?, document))).collect();
     let mut shown = String::new();
     for pattern in patterns {
-        let compiled = PathPattern::compile(pattern).ok();
         let mut missing = true;
         for (path, document) in &documents {
-            if compiled.as_ref().is_some_and(|pattern| pattern.matches(path)) {
+            if path_match::matches(pattern, path).unwrap_or(false) {
                 shown.push_str("---\n");
                 shown.push_str(document);
                 shown.push('\n');

@@ -7,8 +7,10 @@ use helm_template::{List, MAX_DEPTH, Map, NamedType, TooDeep, Type, Value};
 pub const GLOBAL_KEY: &str = "global";
 
 /// Go's `common.Values`: what `.Values` and a template's top-level dot are.
-pub static VALUES_TYPE: Type =
-    Type::Named(&NamedType { name: "common.Values", underlying: Type::MAP, methods: &[] });
+pub static VALUES_TYPE: Type = Type::Named(&VALUES);
+
+pub(crate) static VALUES: NamedType =
+    NamedType { name: "common.Values", underlying: Type::MAP, methods: &crate::values_methods::METHODS };
 
 /// A table inside values by its dotted path (`Values.Table`); `None` when it, or something on the way, is not
 /// a table. Keys that contain dots cannot be reached, as in Helm.

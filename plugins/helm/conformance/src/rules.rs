@@ -9,6 +9,8 @@ use std::{
 
 /// Name of the chart's directory in that of a rule.
 const CHART: &str = "chart";
+/// Name of the chart's archive, where the rule is about archives.
+const ARCHIVE: &str = "chart.tgz";
 /// What helm wrote: manifests, or its error from `Error: ` on.
 const GOLDEN: &str = "golden.txt";
 /// Flags of `helm template`, one in a line; optional.
@@ -36,7 +38,7 @@ pub fn rules(directory: &Path) -> io::Result<Vec<Rule>> {
     let mut rules = Vec::new();
     for entry in fs::read_dir(directory)? {
         let directory = entry?.path();
-        if !directory.join(CHART).is_dir() {
+        if !directory.join(CHART).is_dir() && !directory.join(ARCHIVE).is_file() {
             continue;
         }
         let command = match fs::read_to_string(directory.join(COMMAND)) {
@@ -51,16 +53,20 @@ pub fn rules(directory: &Path) -> io::Result<Vec<Rule>> {
 }
 
 impl Rule {
-    /// Its chart.
+    /// Its chart: a directory, or an archive.
     #[must_use]
     pub fn chart(&self) -> PathBuf {
-        self.directory.join(CHART)
+        self.directory.join(self.chart_name())
+    }
+
+    fn chart_name(&self) -> &'static str {
+        if self.directory.join(ARCHIVE).is_file() { ARCHIVE } else { CHART }
     }
 
     /// The arguments of helm, to be run in [`Rule::directory`].
     #[must_use]
     pub fn arguments(&self) -> Vec<String> {
-        let fixed = ["template", RELEASE, CHART].into_iter().chain(FLAGS).map(str::to_owned);
+        let fixed = ["template", RELEASE, self.chart_name()].into_iter().chain(FLAGS).map(str::to_owned);
         fixed.chain(self.flags.iter().cloned()).collect()
     }
 

@@ -3,6 +3,7 @@
 mod certificate;
 mod cipher;
 mod der;
+mod elliptic;
 mod functions;
 mod generator;
 mod key;

@@ -168,6 +168,9 @@ fn chunk(args: &[Value]) -> Result {
         return Ok(Value::List(List::typed(&CHUNKS, chunks)));
     }
     let before_last = i64::try_from(items.len()).unwrap_or(i64::MAX) - 1;
+    if size < -1 && before_last == 0 {
+        return Ok(Value::List(List::typed(&CHUNKS, vec![Value::from(items.to_vec())])));
+    }
     if size < 0 && before_last > 0 && size.checked_neg().is_none_or(|size| before_last <= size) {
         return Ok(Value::List(List::typed(&CHUNKS, Vec::new())));
     }

@@ -41,7 +41,21 @@ fn mask(text: &[u8]) -> String {
         out.push_str(if digits >= 5 { "ADDRESS" } else { &rest[at..at + 2 + digits] });
         rest = &rest[at + 2 + digits..];
     }
-    without_locations(&(out + rest))
+    without_overwritten_places(&without_locations(&(out + rest)))
+}
+
+/// Where a name of a property is wrong, Helm's library keeps the place in memory that it goes on using: what it says is
+/// where it was later, which depends on the order of a map.
+fn without_overwritten_places(text: &str) -> String {
+    let lines = text.split('\n').map(|line| {
+        match (line.split_once("- at '"), line.split_once("': invalid propertyName")) {
+            (Some((before, _)), Some((_, after))) => {
+                format!("{before}- at PLACE: invalid propertyName{after}")
+            }
+            _ => line.to_owned(),
+        }
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// Under `%d` a time is three numbers, the last of which is an address.
@@ -61,6 +75,13 @@ fn without_locations(text: &str) -> String {
         out.push_str(if parts.peek().is_some() { "}" } else { "" });
     }
     out
+}
+
+/// A text of lines for people: nothing in it moves the cursor elsewhere.
+pub(crate) fn printable(data: &[u8]) -> String {
+    let text = String::from_utf8_lossy(data);
+    let hidden = |c: char| c.is_control() && c != '\n';
+    text.chars().map(|c| if hidden(c) { c.escape_default().to_string() } else { c.to_string() }).collect()
 }
 
 /// An answer for people.

@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 
 use crate::generate::Area;
+use crate::judge::{Judgement, judge};
 use crate::ours::Worker;
 use crate::shrink::{Difference, shrink};
-use crate::{Oracle, compare, regression};
+use crate::{Answer, Oracle, Question, compare, regression};
 
 /// How many questions are put at once.
 const LOT: usize = 400;
@@ -37,7 +38,7 @@ pub struct Plan {
 pub struct Summary {
     /// Questions that were compared.
     pub compared: usize,
-    /// Questions that have no answer in Go, or not always the same.
+    /// Questions that have no answer in Go, or always another.
     pub unstable: usize,
     /// Different answers.
     pub different: usize,
@@ -50,6 +51,7 @@ pub struct Summary {
 /// # Errors
 /// The oracle cannot be had.
 pub fn fuzz(plan: &Plan) -> Result<Summary> {
+    println!("building Helm's own code with Go");
     let mut fuzzer = Fuzzer {
         plan,
         oracle: Oracle::build()?,
@@ -87,26 +89,35 @@ impl Fuzzer<'_> {
         for part in questions.chunks(LOT) {
             let answers = self.oracle.ask(part)?;
             for (question, theirs) in part.iter().zip(answers) {
-                if theirs.unstable {
-                    self.summary.unstable += 1;
-                    continue;
-                }
-                let ours = self.worker.answer(question);
-                self.summary.compared += 1;
-                if compare::differ(question, &ours, &theirs) {
-                    if !self.oracle.insists(question, &theirs)? {
-                        self.summary.unstable += 1;
-                        continue;
-                    }
-                    self.summary.different += 1;
-                    self.found(area, Difference { question: question.clone(), ours, theirs })?;
-                }
+                self.compare(area, question, &theirs)?;
             }
             if self.told.elapsed() > TELL {
                 self.tell();
             }
             if self.started.elapsed() > self.plan.time {
                 return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    fn compare(&mut self, area: Area, question: &Question, theirs: &Answer) -> Result<()> {
+        if theirs.is_missing() {
+            self.summary.unstable += 1;
+            return Ok(());
+        }
+        let ours = self.worker.answer(question);
+        if !theirs.unstable && !compare::differ(question, &ours, theirs) {
+            self.summary.compared += 1;
+            return Ok(());
+        }
+        match judge(&mut self.oracle, question, &ours, theirs)? {
+            Judgement::Alike => self.summary.compared += 1,
+            Judgement::Unknown => self.summary.unstable += 1,
+            Judgement::Different(theirs) => {
+                self.summary.compared += 1;
+                self.summary.different += 1;
+                self.found(area, Difference { question: question.clone(), ours, theirs })?;
             }
         }
         Ok(())
@@ -129,9 +140,12 @@ impl Fuzzer<'_> {
         let seed = self.summary.next_seed;
         println!("\n== {} (seed {seed})", small.question.op);
         for (name, data) in small.question.parts.iter().filter(|(name, _)| name != "data") {
-            println!("  {name}: {}", String::from_utf8_lossy(data));
+            println!("  {name}: {}", compare::printable(data));
         }
-        println!("  Go {}\n  we {}", compare::shown(&small.theirs), compare::shown(&small.ours));
+        for theirs in &small.theirs {
+            println!("  Go {}", compare::shown(theirs));
+        }
+        println!("  we {}", compare::shown(&small.ours));
         if self.plan.keep {
             regression::add(&regression::file(area), &small.question, &small.theirs)?;
         }
@@ -143,7 +157,7 @@ impl Fuzzer<'_> {
         let seconds = self.started.elapsed().as_secs_f64();
         let Summary { compared, unstable, different, next_seed } = &self.summary;
         println!(
-            "{seconds:.0} s: {compared} compared ({:.0}/s), {unstable} without one answer, {different} different, seed {next_seed}",
+            "{seconds:.0} s: {compared} compared ({:.0}/s), {unstable} without an answer, {different} different, seed {next_seed}",
             *compared as f64 / seconds
         );
     }
@@ -151,7 +165,7 @@ impl Fuzzer<'_> {
 
 /// What differences have in common: the operation and the words of both answers but for what is quoted and numbers.
 fn kind(difference: &Difference) -> String {
-    let words = |answer: &crate::Answer| {
+    let words = |answer: &Answer| {
         let text = String::from_utf8_lossy(if answer.error.is_empty() { b"out" } else { &answer.error })
             .into_owned();
         let start = text.len().saturating_sub(80);
@@ -164,12 +178,8 @@ fn kind(difference: &Difference) -> String {
     let first = difference.question.parts.first().map(|(_, data)| String::from_utf8_lossy(data).into_owned());
     let function =
         first.unwrap_or_default().split([' ', '{', '(']).find(|word| !word.is_empty()).map(str::to_owned);
-    let outs = difference.ours.error.is_empty() && difference.theirs.error.is_empty();
+    let theirs = difference.theirs.first().cloned().unwrap_or_default();
+    let outs = difference.ours.error.is_empty() && theirs.error.is_empty();
     let function = if outs { function.unwrap_or_default() } else { String::new() };
-    format!(
-        "{} {} | {} {function}",
-        difference.question.op,
-        words(&difference.ours),
-        words(&difference.theirs)
-    )
+    format!("{} {} | {} {function}", difference.question.op, words(&difference.ours), words(&theirs))
 }

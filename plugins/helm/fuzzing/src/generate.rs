@@ -3,10 +3,13 @@
 pub mod calls;
 mod chart_files;
 pub mod formats;
+mod idioms;
+mod ignored;
 pub mod json;
 mod lines;
 pub mod pipelines;
 pub mod pools;
+mod schemas;
 pub mod templates;
 pub mod yaml_soup;
 pub mod yaml_values;
@@ -51,7 +54,10 @@ impl Area {
             Self::Template => templates(seed, &mut random),
             Self::Yaml => yaml(&mut random),
             Self::Values => (0..600).map(|_| lines::question(&mut random)).collect(),
-            Self::Charts => (0..60).map(|_| chart_files::question(&mut random)).collect(),
+            Self::Charts => {
+                let ignored: Vec<_> = (0..60).map(|_| ignored::question(&mut random)).collect();
+                (0..150).map(|_| chart_files::question(&mut random)).chain(ignored).collect()
+            }
         }
     }
 }

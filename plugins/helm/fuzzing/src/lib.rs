@@ -16,6 +16,7 @@ mod compare;
 pub mod entry;
 pub mod fuzz;
 pub mod generate;
+pub mod judge;
 mod oracle;
 pub mod ours;
 mod question;

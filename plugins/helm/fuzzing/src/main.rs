@@ -38,8 +38,14 @@ struct Args {
     dry: bool,
 }
 
-fn main() -> Result<ExitCode> {
-    let args = Args::parse();
+fn main() -> ExitCode {
+    run(&Args::parse()).unwrap_or_else(|error| {
+        eprintln!("Error: {error:#}");
+        ExitCode::from(2)
+    })
+}
+
+fn run(args: &Args) -> Result<ExitCode> {
     if let Some(file) = &args.calls {
         let questions: Vec<_> = fs::read_to_string(file)?.lines().map(Question::call).collect();
         return compare(&questions, args.keep);
@@ -51,7 +57,10 @@ fn main() -> Result<ExitCode> {
     let areas = args.only.map_or_else(|| Area::ALL.to_vec(), |area| vec![area]);
     let time = Duration::from_secs(args.seconds);
     let summary = fuzz(&Plan { time, seed: args.seed, areas, keep: !args.dry })?;
-    println!("go on with --seed {}", summary.next_seed);
+    println!(
+        "{} questions compared, {} answered differently; go on with --seed {}",
+        summary.compared, summary.different, summary.next_seed
+    );
     Ok(if summary.different == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -61,7 +70,7 @@ fn compare(questions: &[Question], keep: Option<Area>) -> Result<ExitCode> {
     let (mut worker, mut code) = (Worker::default(), ExitCode::SUCCESS);
     for (question, theirs) in questions.iter().zip(answers) {
         if let Some(area) = keep.filter(|_| !theirs.unstable) {
-            regression::add(&regression::file(area), question, &theirs)?;
+            regression::add(&regression::file(area), question, std::slice::from_ref(&theirs))?;
         }
         let ours = worker.answer(question);
         if differ(question, &ours, &theirs) {

@@ -17,8 +17,6 @@ use crate::{Answer, Question};
 const GO: &str = "go1.27.2";
 /// How long one answer may take.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// How often a question is put again that is answered differently.
-const AGAIN: usize = 6;
 /// How much address space the program gets. Go reserves more than it uses.
 const MEMORY: u64 = 6 << 30;
 
@@ -99,30 +97,18 @@ impl Oracle {
                 match process.answers.recv_timeout(PATIENCE) {
                     Ok(line) => answers.push(serde_json::from_slice(&line)?),
                     Err(error) => {
-                        answers.push(Answer::none(&format!("the oracle gave no answer: {error}")));
+                        answers.push(Answer::none(&error.to_string()));
                         break;
                     }
                 }
             }
-            if answers.last().is_none_or(|answer| !answer.error.starts_with(b"the oracle gave no answer")) {
+            if answers.last().is_none_or(|answer| !answer.is_missing()) {
                 self.process = Some(process);
             } else if alike {
                 answers.resize(questions.len(), Answer::none("not asked"));
             }
         }
         Ok(answers)
-    }
-}
-
-impl Oracle {
-    /// Whether Go gives the same answer again and again. It goes through maps in another order each time, and where there
-    /// are two entries three times are not enough to see it.
-    ///
-    /// # Errors
-    /// The program cannot be started.
-    pub fn insists(&mut self, question: &Question, answer: &Answer) -> Result<bool> {
-        let again = vec![question.clone(); AGAIN];
-        Ok(self.ask_alike(&again)?.iter().all(|other| other == answer))
     }
 }
 

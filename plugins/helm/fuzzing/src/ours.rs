@@ -37,6 +37,7 @@ pub fn answer(question: &Question) -> Answer {
         "template" => charts::template(question),
         "chart" => charts::chart(question),
         "values" => charts::values(question),
+        "ignore" => charts::ignored(question),
         "set" | "set-string" | "set-json" | "set-literal" | "set-file" => charts::set(question),
         other => panic!("no operation {other}"),
     }

@@ -52,6 +52,9 @@ impl Question {
     }
 }
 
+/// How the error of an answer that is missing begins.
+const NONE: &str = "the oracle gave no answer";
+
 /// What came out, the error, or both.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 pub struct Answer {
@@ -78,7 +81,12 @@ impl Answer {
 
     /// There is no answer.
     pub(crate) fn none(why: &str) -> Self {
-        Self { unstable: true, ..Self::failed(&why) }
+        Self { unstable: true, ..Self::failed(&format!("{NONE}: {why}")) }
+    }
+
+    /// Whether there is none: who was asked broke down, or was not asked.
+    pub(crate) fn is_missing(&self) -> bool {
+        self.unstable && self.error.starts_with(NONE.as_bytes())
     }
 }
 

@@ -1,7 +1,8 @@
 //! The cases that once differed, with Go's answers: `regressions/AREA.txt`.
 //!
 //! Cases are separated by empty lines. The first line of each names the operation, one `in NAME TEXT` follows for each
-//! part, then `out TEXT` or `error TEXT` or both. In texts `\n`, `\\` and `\xHH` stand for what a line cannot hold.
+//! part, then `out TEXT` or `error TEXT` or both; where Go has several answers, because it goes through maps in any
+//! order, `or` stands between them. In texts `\n`, `\\` and `\xHH` stand for what a line cannot hold.
 
 use std::fs;
 use std::io::Write as _;
@@ -22,7 +23,7 @@ pub fn file(area: Area) -> PathBuf {
 ///
 /// # Errors
 /// The file is not of the form.
-pub fn read(path: &Path) -> Result<Vec<(Question, Answer)>> {
+pub fn read(path: &Path) -> Result<Vec<(Question, Vec<Answer>)>> {
     if !path.exists() {
         return Ok(Vec::new());
     }
@@ -35,7 +36,7 @@ pub fn read(path: &Path) -> Result<Vec<(Question, Answer)>> {
 ///
 /// # Errors
 /// The file cannot be read or written.
-pub fn add(path: &Path, question: &Question, theirs: &Answer) -> Result<()> {
+pub fn add(path: &Path, question: &Question, theirs: &[Answer]) -> Result<()> {
     let known = read(path)?;
     if known.iter().any(|(known, _)| known == question) {
         return Ok(());
@@ -45,7 +46,7 @@ pub fn add(path: &Path, question: &Question, theirs: &Answer) -> Result<()> {
     Ok(write!(file, "{space}{}", spell(question, theirs))?)
 }
 
-fn spell(question: &Question, answer: &Answer) -> String {
+fn spell(question: &Question, answers: &[Answer]) -> String {
     let mut out = format!("{}\n", question.op);
     for (name, data) in &question.parts {
         // What all templates get is not repeated.
@@ -53,6 +54,12 @@ fn spell(question: &Question, answer: &Answer) -> String {
             out.push_str(&format!("in {name} {}\n", escape(data)));
         }
     }
+    let spelled: Vec<String> = answers.iter().map(spell_answer).collect();
+    out + &spelled.join("or\n")
+}
+
+fn spell_answer(answer: &Answer) -> String {
+    let mut out = String::new();
     if !answer.out.is_empty() || answer.error.is_empty() {
         out.push_str(&format!("out {}\n", escape(&answer.out)));
     }
@@ -62,10 +69,10 @@ fn spell(question: &Question, answer: &Answer) -> String {
     out
 }
 
-fn parse(case: &str) -> Result<(Question, Answer)> {
+fn parse(case: &str) -> Result<(Question, Vec<Answer>)> {
     let mut lines = case.split('\n').filter(|line| !line.starts_with('#') && !line.is_empty());
     let mut question = Question { op: lines.next().context("no operation")?.to_owned(), parts: Vec::new() };
-    let mut answer = Answer::default();
+    let (mut answers, mut answer) = (Vec::new(), Answer::default());
     for line in lines {
         let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
         match word {
@@ -75,6 +82,7 @@ fn parse(case: &str) -> Result<(Question, Answer)> {
             }
             "out" => answer.out = unescape(rest)?,
             "error" => answer.error = unescape(rest)?,
+            "or" => answers.push(std::mem::take(&mut answer)),
             other => bail!("what is {other:?}?"),
         }
     }
@@ -84,7 +92,8 @@ fn parse(case: &str) -> Result<(Question, Answer)> {
     if question.op == "template" && question.parts.iter().all(|(name, _)| name != "values") {
         question.parts.push(("values".to_owned(), VALUES.as_bytes().to_vec()));
     }
-    Ok((question, answer))
+    answers.push(answer);
+    Ok((question, answers))
 }
 
 fn escape(data: &[u8]) -> String {
@@ -147,6 +156,11 @@ mod tests {
         let data = b"a \\ b\n\t\xff \xc3\xa9 \xe2\x80\xa8 ";
         let question = Question::new("chart", [("file:a/b.yaml", data.as_slice()), ("values", b"")]);
         let answer = Answer { out: b"x\n\nin y z".to_vec(), error: data.to_vec(), unstable: false };
-        assert_eq!(parse(&spell(&question, &answer)).unwrap(), (question, answer));
+        let answers = vec![answer, Answer::of("y"), Answer::failed(&"z")];
+        assert_eq!(
+            parse(&spell(&question, &answers[..1])).unwrap(),
+            (question.clone(), answers[..1].to_vec())
+        );
+        assert_eq!(parse(&spell(&question, &answers)).unwrap(), (question, answers));
     }
 }

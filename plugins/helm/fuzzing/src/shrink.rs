@@ -8,13 +8,14 @@ use base64::prelude::BASE64_STANDARD;
 use serde_json::Value as Json;
 
 use crate::compare::differ;
+use crate::judge::{Judgement, judge};
 use crate::ours::Worker;
 use crate::{Answer, Oracle, Question};
 
 /// How many questions one difference may cost.
 const ATTEMPTS: usize = 1500;
 /// How long one may take.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(40);
 /// How many are tried before the first that differs is looked for.
 const AT_ONCE: usize = 40;
 
@@ -25,8 +26,8 @@ pub struct Difference {
     pub question: Question,
     /// Our answer.
     pub ours: Answer,
-    /// Go's.
-    pub theirs: Answer,
+    /// All that Go gives.
+    pub theirs: Vec<Answer>,
 }
 
 /// The smallest question found that is still answered differently. What differs may turn into something else on the way,
@@ -69,7 +70,10 @@ impl Shrinker<'_> {
             let answers = self.oracle.ask_alike(some)?;
             for (question, theirs) in some.iter().zip(answers) {
                 let ours = self.worker.answer(question);
-                if differ(question, &ours, &theirs) && self.oracle.insists(question, &theirs)? {
+                if !theirs.unstable && !differ(question, &ours, &theirs) {
+                    continue;
+                }
+                if let Judgement::Different(theirs) = judge(self.oracle, question, &ours, &theirs)? {
                     self.best = Difference { question: question.clone(), ours, theirs };
                     return Ok(true);
                 }
@@ -104,9 +108,14 @@ impl Shrinker<'_> {
         if self.best.question.op.starts_with("yaml:to-") {
             return self.tree(part);
         }
-        let mut size = (pieces(&self.best.question.parts[part].1).len() / 2).max(1);
+        self.part_by(part, lines)?;
+        self.part_by(part, pieces)
+    }
+
+    fn part_by(&mut self, part: usize, split: fn(&[u8]) -> Vec<Vec<u8>>) -> Result<()> {
+        let mut size = (split(&self.best.question.parts[part].1).len() / 2).max(1);
         loop {
-            let all = pieces(&self.best.question.parts[part].1);
+            let all = split(&self.best.question.parts[part].1);
             let mut candidates = Vec::new();
             for start in (0..all.len()).step_by(size) {
                 let end = (start + size).min(all.len());
@@ -145,6 +154,11 @@ impl Shrinker<'_> {
             }
         }
     }
+}
+
+/// The lines of a text.
+fn lines(data: &[u8]) -> Vec<Vec<u8>> {
+    data.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect()
 }
 
 /// The characters of a text, or the bytes of what is none.

@@ -11,6 +11,10 @@ pub(crate) fn constant(nodes: &Nodes, id: NodeId, ty: &'static Type) -> Result<V
     match (ty.underlying(), &node.kind) {
         (_, NodeKind::Nil) if ty.can_be_nil() => Ok(Value::zero(ty)),
         (_, NodeKind::Nil) => Err(format!("cannot assign nil to {ty}")),
+        // An interface with methods, which no constant has.
+        (Type::Any, _) if *ty != Type::Any => {
+            Err(format!("can't handle {} for arg of type {ty}", nodes.text(id)))
+        }
         (Type::Bool | Type::Any, NodeKind::Bool(truth)) => Ok(Value::Bool(*truth)),
         (Type::Bool, _) => Err(expected("bool")),
         (Type::String | Type::Any, NodeKind::String { text, .. }) => Ok(Value::String(text.clone())),

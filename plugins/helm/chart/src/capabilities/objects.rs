@@ -3,8 +3,15 @@
 use super::{HelmVersion as Build, KubeVersion as Version};
 use helm_template::{CallError, Context, List, Method, NamedType, Object, Signature, Str, Type, Value};
 
-static CAPABILITIES: Type =
-    Type::Named(&NamedType { name: "common.Capabilities", underlying: Type::Struct, methods: &[] });
+static CAPABILITIES: Type = Type::Named(&NamedType {
+    name: "common.Capabilities",
+    underlying: Type::Struct,
+    methods: &[Method {
+        name: "Copy",
+        signature: Signature::new(&[], Type::Pointer(&CAPABILITIES)),
+        body: capabilities_copy,
+    }],
+});
 
 static KUBE_VERSION: Type = Type::Named(&NamedType {
     name: "common.KubeVersion",
@@ -31,6 +38,11 @@ pub(super) static VERSION_SET: Type = Type::Named(&NamedType {
 
 static BUILD_INFO: Type =
     Type::Named(&NamedType { name: "version.BuildInfo", underlying: Type::Struct, methods: &[] });
+
+/// Nothing can be changed in one, so it is its own copy.
+fn capabilities_copy(_: &mut Context, receiver: &Value, _: &[Value]) -> Result<Value, CallError> {
+    Ok(receiver.clone())
+}
 
 fn kube_version_string(_: &mut Context, receiver: &Value, _: &[Value]) -> Result<Value, CallError> {
     let version = receiver.as_object::<KubeVersion>();

@@ -43,13 +43,21 @@ impl<'a> Around<'a> {
         Self { url, depth: error.instance_location.tokens.len(), combinator }
     }
 
+    /// Where the schema is in its document.
+    pub(super) fn pointer(self) -> &'a str {
+        self.url.split_once('#').map_or("", |(_, pointer)| pointer)
+    }
+
+    /// The keywords from here to a schema within; nothing when it is elsewhere.
+    pub(super) fn path_to(self, within: &'a str) -> &'a str {
+        within.strip_prefix(self.url).and_then(|path| path.strip_prefix('/')).unwrap_or_default()
+    }
+
     /// The combinators between this and an error within, from the outside.
-    pub(super) fn left_out(self, within: &str) -> Vec<LeftOut> {
+    pub(super) fn left_out(self, within: &'a str) -> Vec<LeftOut> {
         let mut left_out = Vec::new();
-        let Some(path) = within.strip_prefix(self.url).and_then(|path| path.strip_prefix('/')) else {
-            return left_out;
-        };
-        let (mut keywords, mut depth, mut own) = (path.split('/').peekable(), self.depth, self.combinator);
+        let mut keywords = self.path_to(within).split('/').peekable();
+        let (mut depth, mut own) = (self.depth, self.combinator);
         while let Some(keyword) = keywords.next() {
             let text = match keyword {
                 ALL_OF => "'allOf' failed",

@@ -1,22 +1,23 @@
 //! What is wrong with values, in the words of santhosh-tekuri/jsonschema v6 (`output.go`, `kind/kind.go`).
 
-use super::{collapsed::Around, number};
+use super::{collapsed::Around, location, number};
 use boon::{CompileError, ErrorKind, ValidationError};
 use helm_functions::check_regex;
 use helm_template::fmt;
 use serde_json::{Number, Value as Json};
 
 /// The tree of errors, one line each. Helm cuts off the line that names the schema.
-pub(super) fn report(error: &ValidationError<'_, '_>, schema: &Json) -> String {
-    let mut out = String::new();
+pub(super) fn report(error: &ValidationError<'_, '_>, schema: &Json, instance: &Json) -> String {
+    let mut report = Report { schema, instance, out: String::new() };
+    let inside = Inside { around: Around::causes_of(error), location: error.instance_location.to_string() };
     for cause in &error.causes {
-        write(cause, Around::causes_of(error), schema, 0, &mut out);
+        report.write(cause, &inside, 0);
     }
-    out
+    report.out
 }
 
 /// Why a schema cannot be compiled.
-pub(super) fn compile_error(error: &CompileError) -> String {
+pub(super) fn compile_error(error: &CompileError, document: &Json) -> String {
     let quoted = |text: &str| fmt::quote(text.as_bytes());
     match error {
         CompileError::LoadUrlError { url, src } => format!("failing loading {}: {src}", quoted(url)),
@@ -25,7 +26,7 @@ pub(super) fn compile_error(error: &CompileError) -> String {
             format!("invalid regex {} at {}: {why}", quoted(regex), quoted(url))
         }
         CompileError::ValidationError { url, src } => {
-            let lines = report(src, &Json::Null);
+            let lines = report(src, &Json::Null, document);
             let lines = lines.trim_end();
             format!("{} is not valid against metaschema: {}\n{lines}", quoted(url), kind(&src.kind))
         }
@@ -53,37 +54,55 @@ pub(super) fn compile_error(error: &CompileError) -> String {
     }
 }
 
-fn write(
-    error: &ValidationError<'_, '_>,
-    around: Around<'_>,
-    schema: &Json,
-    indent: usize,
-    out: &mut String,
-) {
-    let location = error.instance_location.to_string();
-    let mut indent = indent;
-    let mut line = |location: &str, text: &str, indent: &mut usize| {
-        out.push_str(&"  ".repeat(*indent));
-        out.push_str(&format!("- at {}: {text}\n", quote(location)));
+/// What is being written.
+struct Report<'a> {
+    schema: &'a Json,
+    instance: &'a Json,
+    out: String,
+}
+
+/// What an error is in: another one, with the place of its value.
+struct Inside<'a> {
+    around: Around<'a>,
+    location: String,
+}
+
+impl Report<'_> {
+    fn line(&mut self, location: &str, text: &str, indent: &mut usize) {
+        self.out.push_str(&"  ".repeat(*indent));
+        self.out.push_str(&format!("- at {}: {text}\n", quote(location)));
         *indent += 1;
-    };
-    for combinator in around.left_out(error.schema_url) {
-        line(prefix(&location, combinator.depth), combinator.text, &mut indent);
     }
-    // A reference with one cause says no more than the cause.
-    let skipped = error.causes.len() == 1 && matches!(error.kind, ErrorKind::Reference { .. });
-    if !skipped {
-        let text = match &error.kind {
-            ErrorKind::Pattern { got, want } => {
-                let want = original_pattern(error, schema).unwrap_or(want);
-                format!("{} does not match pattern {}", quote(got), quote(want))
+
+    fn write(&mut self, error: &ValidationError<'_, '_>, inside: &Inside<'_>, mut indent: usize) {
+        let Inside { around, location: from } = inside;
+        let path = around.path_to(error.schema_url);
+        let location = match &error.kind {
+            ErrorKind::PropertyName { prop } => location::of_object_with(prop, path, from, self.instance),
+            _ => {
+                let location = error.instance_location.to_string();
+                location::with_items_counted(&location, path, from, around.pointer(), self.schema)
             }
-            other => kind(other),
         };
-        line(&location, &text, &mut indent);
-    }
-    for cause in &error.causes {
-        write(cause, Around::causes_of(error), schema, indent, out);
+        for combinator in inside.around.left_out(error.schema_url) {
+            self.line(prefix(&location, combinator.depth), combinator.text, &mut indent);
+        }
+        // A reference with one cause says no more than the cause.
+        let skipped = error.causes.len() == 1 && matches!(error.kind, ErrorKind::Reference { .. });
+        if !skipped {
+            let text = match &error.kind {
+                ErrorKind::Pattern { got, want } => {
+                    let want = original_pattern(error, self.schema).unwrap_or(want);
+                    format!("{} does not match pattern {}", quote(got), quote(want))
+                }
+                other => kind(other),
+            };
+            self.line(&location, &text, &mut indent);
+        }
+        let inside = Inside { around: Around::causes_of(error), location };
+        for cause in &error.causes {
+            self.write(cause, &inside, indent);
+        }
     }
 }
 
@@ -158,7 +177,7 @@ fn original_pattern<'s>(error: &ValidationError<'_, '_>, schema: &'s Json) -> Op
     schema.pointer(&percent_decoded(pointer))?.get("pattern")?.as_str()
 }
 
-fn percent_decoded(text: &str) -> String {
+pub(super) fn percent_decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let [first, after @ ..] = rest {

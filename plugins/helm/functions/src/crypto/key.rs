@@ -6,9 +6,10 @@ use p256::ecdsa::signature::hazmat::PrehashSigner;
 use p256::pkcs8::{DecodePrivateKey, EncodePublicKey};
 use rsa::pkcs1::{DecodeRsaPrivateKey, EncodeRsaPrivateKey};
 use rsa::{Pkcs1v15Sign, RsaPrivateKey};
-use sha2::{Digest, Sha256, Sha384};
+use sha2::{Digest, Sha256, Sha384, Sha512};
 
 use super::der::{self, Reader};
+use super::elliptic;
 use super::generator::Generator;
 use super::pem;
 use crate::register::fail;
@@ -18,6 +19,7 @@ pub(super) enum PrivateKey {
     Rsa(Box<RsaPrivateKey>),
     P256(p256::SecretKey),
     P384(p384::SecretKey),
+    P521(p521::SecretKey),
     Ed25519(Box<ed25519_dalek::SigningKey>),
     Dsa(Dsa),
 }
@@ -35,6 +37,7 @@ fn failed(what: &str, error: impl std::fmt::Display) -> CallError {
 const SHA256_WITH_RSA: &[u8] = &[0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x0B];
 const ECDSA_WITH_SHA256: &[u8] = &[0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x04, 0x03, 0x02];
 const ECDSA_WITH_SHA384: &[u8] = &[0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x04, 0x03, 0x03];
+const ECDSA_WITH_SHA512: &[u8] = &[0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x04, 0x03, 0x04];
 const ED25519: &[u8] = &[0x2B, 0x65, 0x70];
 
 /// What stands before a SHA-256 digest in a signature of RSA (RFC 8017 §9.2).
@@ -90,9 +93,8 @@ impl PrivateKey {
             "RSA" => RsaPrivateKey::from_pkcs1_der(&block.content)
                 .map(|key| Self::Rsa(Box::new(key)))
                 .map_err(|error| failed("parsing RSA private key from PEM", error)),
-            "EC" => {
-                from_sec1(&block.content).map_err(|error| failed("parsing EC private key from PEM", error))
-            }
+            "EC" => elliptic::from_sec1(&block.content)
+                .map_err(|error| failed("parsing EC private key from PEM", error)),
             "DSA" => from_dsa(&block.content).ok_or_else(|| {
                 failed("parsing DSA private key from PEM", "asn1: syntax error: data truncated")
             }),
@@ -114,6 +116,9 @@ impl PrivateKey {
             Self::P384(key) => {
                 pem::encode("EC PRIVATE KEY", &key.to_sec1_der().map_err(|error| wrong(&error))?)
             }
+            Self::P521(key) => {
+                pem::encode("EC PRIVATE KEY", &key.to_sec1_der().map_err(|error| wrong(&error))?)
+            }
             Self::Ed25519(key) => {
                 let seed = der::element(der::OCTET_STRING, &der::element(der::OCTET_STRING, &key.to_bytes()));
                 let algorithm = der::sequence(&[&der::identifier(ED25519)]);
@@ -133,6 +138,7 @@ impl PrivateKey {
             Self::Rsa(key) => key.to_public_key().to_public_key_der(),
             Self::P256(key) => key.public_key().to_public_key_der(),
             Self::P384(key) => key.public_key().to_public_key_der(),
+            Self::P521(key) => key.public_key().to_public_key_der(),
             Self::Ed25519(key) => {
                 let algorithm = der::sequence(&[&der::identifier(ED25519)]);
                 let bits = der::bit_string(key.verifying_key().as_bytes());
@@ -151,6 +157,7 @@ impl PrivateKey {
             }
             Self::P256(_) => der::sequence(&[&der::identifier(ECDSA_WITH_SHA256)]),
             Self::P384(_) => der::sequence(&[&der::identifier(ECDSA_WITH_SHA384)]),
+            Self::P521(_) => der::sequence(&[&der::identifier(ECDSA_WITH_SHA512)]),
             Self::Ed25519(_) => der::sequence(&[&der::identifier(ED25519)]),
             Self::Dsa(_) => {
                 return Err(fail("x509: certificate private key does not implement crypto.Signer"));
@@ -176,6 +183,11 @@ impl PrivateKey {
                     p384::ecdsa::SigningKey::from(key).sign_prehash(&Sha384::digest(message));
                 Ok(signed.map_err(|error| wrong(&error))?.to_der().as_bytes().to_vec())
             }
+            Self::P521(key) => {
+                let signed: std::result::Result<p521::ecdsa::Signature, _> =
+                    p521::ecdsa::SigningKey::from(key).sign_prehash(&Sha512::digest(message));
+                Ok(signed.map_err(|error| wrong(&error))?.to_der().as_bytes().to_vec())
+            }
             Self::Ed25519(key) => {
                 use ed25519_dalek::Signer as _;
                 Ok(key.sign(message).to_bytes().to_vec())
@@ -196,18 +208,12 @@ fn from_pkcs8(content: &[u8]) -> Result<PrivateKey> {
     if let Ok(key) = p384::SecretKey::from_pkcs8_der(content) {
         return Ok(PrivateKey::P384(key));
     }
+    if let Ok(key) = p521::SecretKey::from_pkcs8_der(content) {
+        return Ok(PrivateKey::P521(key));
+    }
     let key = ed25519_dalek::SigningKey::from_pkcs8_der(content);
     key.map(|key| PrivateKey::Ed25519(Box::new(key)))
         .map_err(|_| fail("x509: PKCS#8 wrapping contained private key with unknown algorithm"))
-}
-
-/// A key of an elliptic curve as SEC 1 has it.
-fn from_sec1(content: &[u8]) -> Result<PrivateKey> {
-    if let Ok(key) = p256::SecretKey::from_sec1_der(content) {
-        return Ok(PrivateKey::P256(key));
-    }
-    let key = p384::SecretKey::from_sec1_der(content);
-    key.map(PrivateKey::P384).map_err(|_| fail("x509: unknown elliptic curve"))
 }
 
 fn from_dsa(content: &[u8]) -> Option<PrivateKey> {

@@ -25,6 +25,26 @@ const MAKERS: &[(&str, &[&str])] = &[
     ),
     ("$k := genPrivateKey \"ecdsa\"", &["$k"]),
     ("$k := genPrivateKey \"ed25519\"", &["$k"]),
+    (
+        concat!(
+            "$k := `",
+            include_str!("keys/p384.pem"),
+            "` }}{{ $c := genSelfSignedCertWithKey \"x\" nil nil 3 $k"
+        ),
+        &["$c.Cert", "$c.Key"],
+    ),
+    (
+        concat!("$k := `", include_str!("keys/p521.pem"), "` }}{{ $c := genCAWithKey \"x\" 3 $k"),
+        &["$c.Cert", "$c.Key"],
+    ),
+    (
+        concat!(
+            "$k := `",
+            include_str!("keys/p521-pkcs8.pem"),
+            "` }}{{ $c := genSelfSignedCertWithKey \"x\" nil (list \"y\") 3 $k"
+        ),
+        &["$c.Cert", "$c.Key"],
+    ),
     ("$k := bcrypt \"secret\"", &["$k"]),
     ("$k := htpasswd \"user\" \"secret\" | trimPrefix \"user:\"", &["$k"]),
 ];
@@ -50,5 +70,17 @@ fn certificates_say_and_prove_what_helms_do() {
         assert_eq!(text(&ours.error), text(&theirs.error), "{maker}");
         assert_eq!(text(&ours.out), text(&theirs.out), "{maker}");
         assert!(!ours.out.is_empty(), "{maker}");
+    }
+}
+
+#[test]
+fn keys_under_a_wrong_name_are_told_from_others() {
+    let keys = [include_str!("keys/mislabelled-pkcs1.pem"), include_str!("keys/mislabelled-pkcs8.pem")];
+    let calls = keys.map(|key| Question::call(format!("{{{{ genCAWithKey \"x\" 3 `{key}` }}}}")));
+    let Some(answers) = ask(&calls) else { return };
+    for (question, theirs) in calls.iter().zip(answers) {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        assert!(!theirs.error.is_empty());
+        assert_eq!(text(&ours::answer(question).error), text(&theirs.error));
     }
 }

@@ -2,6 +2,7 @@
 
 use super::lines::tables;
 use super::pipelines::Pipelines;
+use super::{idioms, schemas};
 use crate::{Question, Random};
 
 /// What templates of charts print: everything that dependencies and values decide on.
@@ -28,7 +29,11 @@ pub(super) fn question(random: &mut Random) -> Question {
 }
 
 fn values(random: &mut Random) -> String {
-    if random.one_in(6) { String::new() } else { tables(random) }
+    match random.below(6) {
+        0 => String::new(),
+        1..4 => tables(random),
+        _ => idioms::values(random),
+    }
 }
 
 fn chart(random: &mut Random, prefix: &str, name: &str, depth: usize, parts: &mut Vec<(String, String)>) {
@@ -45,15 +50,24 @@ fn chart(random: &mut Random, prefix: &str, name: &str, depth: usize, parts: &mu
     for file in 0..1 + random.below(2) {
         put(&format!("templates/t{file}.yaml"), template(random));
     }
-    put("templates/_h.tpl", format!("{{{{ define \"who\" }}}}{name}{{{{ end }}}}"));
+    let helpers = if random.one_in(5) { "" } else { idioms::HELPERS };
+    put("templates/_h.tpl", format!("{{{{ define \"who\" }}}}{name}{{{{ end }}}}{helpers}"));
+    put("templates/_part.yaml", "part: {{ .Values | toJson }} {{ .Template.Name }}\n".to_owned());
     if random.one_in(3) {
-        put("conf/a.txt", "text of a\n".to_owned());
+        put("conf/a.txt", "text of {{ .Chart.Name }}\n".to_owned());
+        put(
+            "conf/lines.txt",
+            random.pick(&["", "one", "one\n", "one\n\ntwo\r\n", "\n", "é\n\n\n"]).to_owned(),
+        );
+        put("conf/deep/b.json", "{\"a\": [1,\n 2]}".to_owned());
+        put("conf/raw.bin", "\u{0}\u{1} \u{7f}\u{feff}x  \n".to_owned());
     }
     if random.one_in(4) {
         put("templates/NOTES.txt", random.pick(&BODIES).to_owned());
     }
     if random.one_in(5) {
-        put("values.schema.json", schema(random).to_owned());
+        let schema = if random.one_in(3) { schema(random).to_owned() } else { schemas::schema(random) };
+        put("values.schema.json", schema);
     }
     if random.one_in(6) {
         put("crds/c.yaml", "kind: CustomResourceDefinition\nmetadata: {name: c}\n".to_owned());
@@ -168,9 +182,10 @@ fn template(random: &mut Random) -> String {
                 ));
             }
         }
-        let body = match random.below(4) {
+        let body = match random.below(6) {
             0 => Pipelines::over_values().shown(random),
-            _ => random.pick(&BODIES).to_owned(),
+            1 | 2 => random.pick(&BODIES).to_owned(),
+            _ => idioms::body(random),
         };
         let quoted = body.replace("}}\n", "}}");
         out.push_str(&format!("data: {quoted}\n"));

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use helm_chart::ignore::IgnoreRules;
 use helm_chart::strvals::{self, Style};
 use helm_chart::values::merge_maps;
 use helm_chart::yaml::load_values;
@@ -53,6 +54,20 @@ pub(super) fn chart(question: &Question) -> Answer {
     }
     let _ = write!(out, "NOTES:\n{}", rendered.notes);
     Answer::of(out)
+}
+
+/// Which of the part `paths` the part `rules` leaves out.
+pub(super) fn ignored(question: &Question) -> Answer {
+    let rules = IgnoreRules::parse(&String::from_utf8_lossy(question.part("rules")));
+    let rules = rules.and_then(|mut rules| rules.add_defaults().map(|()| rules));
+    match rules {
+        Ok(rules) => {
+            let paths = String::from_utf8_lossy(question.part("paths")).into_owned();
+            let told = paths.lines().map(|path| format!("{path} {}\n", rules.ignores_file(path)));
+            Answer::of(told.collect::<String>())
+        }
+        Err(error) => Answer::failed(&error),
+    }
 }
 
 /// The values of several files.

@@ -5,7 +5,7 @@ use std::iter::Peekable;
 use helm_chart::ignore::{HELM_IGNORE, IgnoreRules};
 use helm_chart::loader::load_kept;
 use helm_chart::log::line;
-use helm_chart::{Chart, File, load_archive};
+use helm_chart::{Chart, File, LoadError, load_archive};
 use pilothouse_sdk::{AssetEntry, AssetFile, CommandAnswer, Host};
 
 use super::options::NamedChart;
@@ -75,9 +75,12 @@ pub(super) fn rules(host: &dyn Host, asset: &str, entries: &[AssetEntry]) -> Res
 }
 
 /// `ensureArchive` of Helm's loader.
-fn not_an_archive(name: &str, data: &[u8], error: &helm_chart::LoadError) -> String {
+fn not_an_archive(name: &str, data: &[u8], error: &LoadError) -> String {
     if helm_chart::archive::is_gzip(data) {
-        return error.to_string();
+        return match error {
+            LoadError::Unreadable(_) => "unable to load chart archive".to_owned(),
+            other => other.to_string(),
+        };
     }
     if name.ends_with(".yml") || name.ends_with(".yaml") {
         return format!("file '{name}' seems to be a YAML file, but expected a gzipped archive");

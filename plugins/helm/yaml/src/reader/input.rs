@@ -121,9 +121,9 @@ fn clean_utf8(bytes: &[u8]) -> Option<(&str, Lines)> {
     let mut breaks = returns != 0;
     // The first bytes of all characters beyond ASCII that are breaks, or may not be there.
     for at in memchr::memchr3_iter(0xC2, 0xE2, 0xEF, bytes) {
-        match bytes.get(at..at + 3).unwrap_or_default() {
-            [0xC2, 0x85, ..] | [0xE2, 0x80, 0xA8 | 0xA9] => breaks = true,
-            [0xC2, ..0xA0, ..] | [0xEF, 0xBB, 0xBF] | [0xEF, 0xBF, 0xBE | 0xBF] => return None,
+        match bytes.get(at..).unwrap_or_default() {
+            [0xC2, 0x85, ..] | [0xE2, 0x80, 0xA8 | 0xA9, ..] => breaks = true,
+            [0xC2, ..0xA0, ..] | [0xEF, 0xBB, 0xBF, ..] | [0xEF, 0xBF, 0xBE | 0xBF, ..] => return None,
             _ => {}
         }
     }
