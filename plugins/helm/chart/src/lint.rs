@@ -23,7 +23,7 @@ use crate::{
     coalesce::Warnings,
     file::File,
     loader::{LoadError, load_any_version},
-    log,
+    log::Remark,
 };
 use helm_template::Map;
 use std::fmt;
@@ -93,6 +93,8 @@ pub struct LintSettings {
     pub kube_version: Option<KubeVersion>,
     /// Leaves `values.schema.json` aside.
     pub skip_schema_validation: bool,
+    /// Logs also what helps to find an error.
+    pub debug: bool,
 }
 
 /// What there is to say about a chart.
@@ -163,8 +165,7 @@ impl<'a> Linter<'a> {
 
     /// Writes what Go's own log would say.
     fn remark(&mut self, warnings: Warnings) {
-        let line = |text: String| log::line("INFO", text.as_bytes(), &[]);
-        self.report.log.extend(warnings.into_iter().map(line));
+        self.report.log.extend(warnings.iter().map(Remark::line));
     }
 }
 
