@@ -7,7 +7,7 @@ use std::rc::Rc;
 use helm_chart::engine::Rendered;
 use helm_chart::log::line;
 use helm_chart::template::{self, TemplateError};
-use helm_chart::{KubeVersion, ParsedChart};
+use helm_chart::{Capabilities, KubeVersion, ParsedChart, Rules};
 use pilothouse_sdk::{CommandAnswer, CommandFile, Host, Kube};
 
 use super::options::TemplateOptions;
@@ -22,19 +22,31 @@ pub(super) fn template(
     answer: &mut CommandAnswer,
 ) -> Result<(), String> {
     let mut options = options(asked)?;
+    if asked.debug {
+        debug(asked, answer);
+    }
     let values = values::merged(&*host, &asked.values)?;
-    let chart = chart::load(&*host, &asked.chart, answer)?;
+    let rules = asked.compat.into();
+    let chart = chart::load(&*host, &asked.chart, answer)?.with_rules(rules);
     if asked.server {
         let kube = Kube::new(host).live();
         let kinds = Rc::new(Kinds::read(&kube).map_err(|error| unreachable(&error))?);
-        options.capabilities = Some(kinds.capabilities(&kube).map_err(|error| unreachable(&error))?);
+        let mut capabilities = kinds.capabilities(&kube).map_err(|error| unreachable(&error))?;
+        capabilities.helm_version = Capabilities::offline(rules).helm_version;
+        options.capabilities = Some(capabilities);
         options.lookup = Some(Rc::new(ClusterLookup { kube, kinds }));
     }
     if chart.metadata.deprecated {
-        answer.messages.push(line("WARN", b"this chart is deprecated", &[]));
+        answer.messages.push(match rules {
+            Rules::Helm3 => "WARNING: This chart is deprecated".to_owned(),
+            Rules::Helm4 => line("WARN", b"this chart is deprecated", &[]),
+        });
     }
     let chart = ParsedChart::new(chart);
-    let rendered = match template::render(&chart, &values, &options) {
+    let mut remarks = Vec::new();
+    let rendered = template::render_with_remarks(&chart, &values, &options, &mut remarks);
+    chart::tell(&remarks, asked.debug, answer);
+    let rendered = match rendered {
         Ok(rendered) => rendered,
         Err(error) => {
             if asked.debug && matches!(&error, TemplateError::Render { error } if error.after_release()) {
@@ -43,7 +55,6 @@ pub(super) fn template(
             return Err(failed(&error, asked.debug, answer));
         }
     };
-    answer.messages.extend(rendered.warnings.iter().map(chart::info));
     match &asked.output_dir {
         None => {
             let printed = template::printed(&rendered, &options).map_err(|error| error.to_string())?;
@@ -76,8 +87,18 @@ fn options(asked: &TemplateOptions) -> Result<template::TemplateOptions, String>
         show_only: asked.show_only.clone(),
         is_upgrade: asked.is_upgrade,
         skip_schema_validation: asked.skip_schema_validation,
+        debug: asked.debug,
         ..template::TemplateOptions::default()
     })
+}
+
+/// What Helm logs before it reads a chart.
+fn debug(asked: &TemplateOptions, answer: &mut CommandAnswer) {
+    chart::tell_debug("Original chart version", &[("version", &asked.chart.version)], answer);
+    if asked.chart.version.is_empty() && asked.chart.devel {
+        chart::tell_debug("setting version to >0.0.0-0", &[], answer);
+    }
+    chart::tell_debug("Chart path", &[("path", &asked.chart.name)], answer);
 }
 
 fn unreachable(error: &pilothouse_sdk::Error) -> String {
