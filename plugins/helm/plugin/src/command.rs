@@ -3,6 +3,7 @@
 //! Flags are the host's; what they mean is said here. Texts of errors are Helm's, without the `Error: ` in front.
 
 mod chart;
+mod dependencies;
 mod json_path;
 mod lint;
 mod options;
@@ -29,6 +30,13 @@ pub fn run(host: Rc<dyn Host>, invocation: Invocation) -> CommandAnswer {
                 .and_then(|options| repository::find_chart(&*host, &options, &mut answer)),
             "pick-tag" => {
                 options::parse(&options).and_then(|options| repository::pick_tag(&options, &mut answer))
+            }
+            "dependencies" => options::parse(&options)
+                .and_then(|options| dependencies::dependencies(&*host, &options, &mut answer)),
+            "inspect-chart" => options::parse(&options)
+                .and_then(|options| dependencies::inspect(&*host, &options, &mut answer)),
+            "lock" => {
+                options::parse(&options).and_then(|options| dependencies::lock(&*host, &options, &mut answer))
             }
             "lint" => options::parse(&options).and_then(|options| lint::lint(&*host, &options, &mut answer)),
             other => Err(format!("the Helm plugin knows no command {other:?}")),
