@@ -8,6 +8,7 @@ mod json_path;
 mod lint;
 mod options;
 mod repository;
+mod server;
 mod show;
 mod template;
 mod values;

@@ -82,8 +82,17 @@ pub(super) struct TemplateOptions {
     pub(super) output_dir: Option<String>,
     /// The release's name as a directory among the files.
     pub(super) release_name_dir: bool,
-    /// Ask the cluster what it serves, and answer `lookup` from it.
+    /// Ask the cluster what it serves, answer `lookup` from it, and hold objects against it.
     pub(super) server: bool,
+    /// No CRDs, with a cluster.
+    #[serde(default)]
+    pub(super) skip_crds: bool,
+    /// Objects that belong to somebody else may be taken over.
+    #[serde(default)]
+    pub(super) take_ownership: bool,
+    /// No look at whether documents are objects before they are read.
+    #[serde(default, rename = "disableOpenapiValidation")]
+    pub(super) skip_open_api_validation: bool,
     /// Invalid YAML as well.
     pub(super) debug: bool,
     /// The generation of Helm that renders.
