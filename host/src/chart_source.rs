@@ -4,6 +4,7 @@
 //! here is the network.
 
 mod credentials;
+pub mod dependencies;
 mod registry;
 mod repository;
 mod web;

@@ -4,7 +4,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::{CHART, ChartArgs, GlobalArgs, HelmError, ValuesArgs, answer};
-use crate::chart_source::locate;
+use crate::chart_source::{dependencies, locate};
 use crate::command::{PersonFile, Question};
 
 /// Render chart templates locally and display the output, as `helm template` does.
@@ -72,6 +72,9 @@ pub struct TemplateArgs {
     /// Render as this generation of helm does: "4" is 4.3, "3" is 3.19.
     #[arg(long, value_name = "HELM", default_value = "4", value_parser = ["3", "4"])]
     pub compat: String,
+    /// Fetch dependencies that are missing into the chart's charts/ before rendering it.
+    #[arg(long)]
+    pub dependency_update: bool,
     /// Flags that change nothing of the output.
     #[command(flatten)]
     pub idle: IdleArgs,
@@ -129,6 +132,9 @@ pub fn execute(args: &TemplateArgs) -> Result<(), HelmError> {
     let server = on_server(args)?;
     let (release_name, chart) = name_and_chart(args)?;
     let located = locate(chart, &args.chart, &args.global)?;
+    if args.dependency_update {
+        dependencies::update(&located, &args.chart, &args.global)?;
+    }
     let mut files = vec![PersonFile::tree(CHART, located.path())];
     let options = json!({
         "chart": located.option(CHART, &args.chart),
