@@ -70,7 +70,7 @@ fn what_cannot_be_had_is_told() {
         (
             "file://../web",
             "one",
-            "dependency \"web\" has an invalid version/constraint format: improper constraint: one",
+            "dependency \"web\" has an invalid version/constraint format: improper constraint: \"one\"",
         ),
         ("@unknown", "1.0.0", "no repository definition for @unknown. Please add them via 'helm repo add'"),
         ("", "1.0.0", "/shop/charts/web not found"),

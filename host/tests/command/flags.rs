@@ -42,16 +42,16 @@ fn the_log_has_levels_and_debug_lines_for_who_asks() {
     let Some(place) = place() else { return };
     place.write(
         "web/Chart.yaml",
-        "apiVersion: v2\nname: web\nversion: 1.0.0\ndependencies: [{name: db, version: 1.0.0, condition: db.on}]\n",
+        "apiVersion: v2\nname: web\nversion: 1.0.0\ndependencies: [{name: db, version: 1.0.0, condition: db.enabled}]\n",
     );
     place.write("web/charts/db/Chart.yaml", "apiVersion: v2\nname: db\nversion: 1.0.0\n");
-    place.write("web/values.yaml", "greeting: hello\ndb: {on: often}\n");
+    place.write("web/values.yaml", "greeting: hello\ndb: {enabled: often}\n");
     let told = |flags: &[&str]| {
         let output = place.run(&[&["template", "./web"], flags].concat());
         assert!(output.status.success());
         String::from_utf8(output.stderr).unwrap()
     };
-    let warning = "level=WARN msg=\"returned non-bool value\" path=db.on chart=db\n";
+    let warning = "level=WARN msg=\"returned non-bool value\" path=db.enabled chart=db\n";
     assert_eq!(told(&[]), warning);
     let path = place.path().join("web").canonicalize().unwrap();
     let debug = format!(

@@ -65,7 +65,7 @@ fn one(
     }
     tell(&format!("Downloading {} from repo {}", dependency.name, dependency.repository));
     urls.push(found.url().to_owned());
-    found.download(update, into)
+    found.download(update, dependency, into)
 }
 
 /// Where an archive is.
@@ -97,16 +97,20 @@ impl Source {
         }
     }
 
-    fn download(&self, update: &Update<'_>, into: &Path) -> Result<(), LocateError> {
+    fn download(&self, update: &Update<'_>, dependency: &Locked, into: &Path) -> Result<(), LocateError> {
         let refused = |error: LocateError| {
-            let url = crate::error_text::without_login(self.url());
+            let url = match self {
+                Self::Registry(_) => format!("{}/{}", dependency.repository, dependency.name),
+                Self::Web { url, .. } => crate::error_text::without_login(url),
+            };
             LocateError::NotFound(format!("could not download {url}: {error}"))
         };
         let located = match self {
-            // The tag is the version.
-            Self::Registry(reference) => {
-                let args = ChartArgs { version: String::new(), ..update.args.clone() };
-                registry::fetch(reference, &args, update.global)
+            Self::Registry(_) => {
+                let reference = format!("{}/{}", dependency.repository, dependency.name);
+                let version = dependency.version.clone();
+                let args = ChartArgs { version, devel: false, ..update.args.clone() };
+                registry::fetch(&reference, &args, update.global)
             }
             Self::Web { found, entry, .. } => repository::fetch_found(entry, found),
         };

@@ -55,6 +55,9 @@ impl Repositories {
             let repository = &requirement.repository;
             if repository.starts_with("file://") {
                 update.local(repository)?;
+                if update.global.debug {
+                    tell(&format!("Repository from local path: {repository}"));
+                }
                 continue;
             }
             if is_oci(repository) {

@@ -1,5 +1,7 @@
 //! Versions for what a chart needs (Helm's `internal/resolver`).
 
+use serde_json::Value;
+
 use super::repositories::Repositories;
 use super::{Locked, Requirement, Update, is_oci};
 use crate::chart_source::{LocateError, registry, repository};
@@ -77,7 +79,7 @@ fn version(
         )));
     }
     match repository::find_quietly(&index, name, version, update.global)? {
-        Ok(found) => Ok(found.get("version").and_then(|version| version.as_str()).map(ToOwned::to_owned)),
+        Ok(found) => Ok(found.get("version").and_then(Value::as_str).map(ToOwned::to_owned)),
         Err(message) if message.contains("no chart name found") => {
             Err(LocateError::NotFound(format!("{name} chart not found in repo {repository}")))
         }

@@ -148,7 +148,7 @@ impl<'a> Linter<'a> {
     /// The chart, or why it cannot be loaded.
     fn load(&mut self) -> Result<Chart, String> {
         let warnings = self.loaded.1.clone();
-        self.remark(warnings);
+        self.remark(&warnings);
         self.loaded.0.as_ref().map(Clone::clone).map_err(ToString::to_string)
     }
 
@@ -164,7 +164,7 @@ impl<'a> Linter<'a> {
     }
 
     /// Writes what Go's own log would say.
-    fn remark(&mut self, warnings: Warnings) {
+    fn remark(&mut self, warnings: &[Remark]) {
         self.report.log.extend(warnings.iter().map(Remark::line));
     }
 }

@@ -67,7 +67,7 @@ impl Linter<'_> {
         let (how, log) = how.linting();
         let mut warnings = Warnings::new();
         let rendered = engine::lint(chart, values, &how, &mut warnings);
-        self.remark(warnings);
+        self.remark(&warnings);
         self.report.log.append(&mut log.borrow_mut());
         let rendered = rendered.map_err(|error| error.to_string())?;
         Ok(rendered.map(|files| {

@@ -26,7 +26,7 @@ impl Linter<'_> {
             Some(file) => self.check_values(&file.data, values, settings, &mut warnings),
             None => Err(format!("unable to parse YAML: read {}/{FILE}: is a directory", self.directory.path)),
         };
-        self.remark(warnings);
+        self.remark(&warnings);
         self.rule(Error, FILE, result);
     }
 
