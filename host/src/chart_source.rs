@@ -4,6 +4,7 @@
 //! here is the network.
 
 mod credentials;
+pub mod dependencies;
 mod registry;
 mod repository;
 mod web;
@@ -99,8 +100,14 @@ impl Located {
     }
 
     /// As plugins are told of it.
-    pub fn option(&self, asset: &str) -> Value {
-        json!({"name": self.path.display().to_string(), "asset": asset, "directory": self.path.is_dir()})
+    pub fn option(&self, asset: &str, chart: &ChartArgs) -> Value {
+        json!({
+            "name": self.path.display().to_string(),
+            "asset": asset,
+            "directory": self.path.is_dir(),
+            "version": chart.version,
+            "devel": chart.devel,
+        })
     }
 
     /// Bytes that were fetched, under the name that their URL ends with.

@@ -3,6 +3,13 @@
 //! Needs `helm.wasm`, built by `cargo xtask plugins` (`PILOTHOUSE_TEST_PLUGINS` names its directory); skips aloud without
 //! it.
 
+#[path = "command/dependencies.rs"]
+mod dependencies;
+#[path = "command/flags.rs"]
+mod flags;
+#[path = "command/server.rs"]
+mod server;
+
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};

@@ -67,6 +67,29 @@ pub(super) fn fetch(reference: &str, chart: &ChartArgs, global: &GlobalArgs) -> 
     Located::fetched(&format!("{name}-{}.tgz", image.tag().unwrap_or("chart")), &data)
 }
 
+/// The newest of a repository's tags that is in a range.
+pub(super) fn newest(
+    reference: &str,
+    range: &str,
+    chart: &ChartArgs,
+    global: &GlobalArgs,
+) -> Result<Option<String>, LocateError> {
+    let failed = |message: String| LocateError::Registry { reference: reference.to_owned(), message };
+    let image: Reference = reference
+        .trim_start_matches("oci://")
+        .parse()
+        .map_err(|error| failed(format!("invalid chart reference: {error}")))?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let auth = credentials::of(image.resolve_registry(), chart, global)?;
+    let client = client(chart, &failed)?;
+    let tags = runtime.block_on(tags(&client, &image, &auth)).map_err(|error| failed(chain(&error)))?;
+    match pick(&tags, range, global) {
+        Ok(tag) => Ok(Some(tag)),
+        Err(LocateError::NotFound(_)) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 /// A layer, held against its digest; none: it is larger than anybody needs.
 async fn blob(
     client: &Client,

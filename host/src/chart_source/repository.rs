@@ -11,6 +11,7 @@ use super::{LocateError, Located, wanted_version};
 use crate::cli::helm::{ChartArgs, GlobalArgs};
 use crate::command::{self, PersonFile, Question};
 use crate::error_text::without_login;
+use crate::plugin::bindings::CommandAnswer;
 
 /// `repositories.yaml`.
 #[derive(Debug, Default, Deserialize)]
@@ -22,9 +23,9 @@ struct Repositories {
 /// A repository that somebody added.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-struct Entry {
-    name: String,
-    url: String,
+pub(super) struct Entry {
+    pub(super) name: String,
+    pub(super) url: String,
     username: String,
     password: String,
     #[serde(rename = "certFile")]
@@ -89,11 +90,26 @@ pub(super) fn fetch_named(
     download(&client, &entry.url, &found)
 }
 
+/// Where an archive is that an index told of.
+pub(super) fn url(repository: &str, found: &Value) -> String {
+    web::resolve(repository, found.get("url").and_then(Value::as_str).unwrap_or_default())
+}
+
+/// An archive of a repository that somebody added, or of its index at least.
+pub(super) fn fetch_found(entry: &Entry, found: &Value) -> Result<Located, LocateError> {
+    download(&Client::new(&entry.args(&ChartArgs::default()))?, &entry.url, found)
+}
+
+/// The index of a repository.
+pub(super) fn fetch_index(entry: &Entry) -> Result<Vec<u8>, LocateError> {
+    let client = Client::new(&entry.args(&ChartArgs::default()))?;
+    Ok(client.get(&web::resolve(&entry.url, "index.yaml"), &entry.url)?)
+}
+
 fn download(client: &Client, repository: &str, found: &Value) -> Result<Located, LocateError> {
-    let text = |key: &str| found.get(key).and_then(Value::as_str).unwrap_or_default();
-    let url = web::resolve(repository, text("url"));
+    let url = url(repository, found);
     let bytes = client.get(&url, repository)?;
-    let digest = text("digest");
+    let digest = found.get("digest").and_then(Value::as_str).unwrap_or_default();
     let promised = digest.strip_prefix("sha256:").unwrap_or(digest);
     let is = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     if !promised.is_empty() && !promised.eq_ignore_ascii_case(&is) {
@@ -113,6 +129,31 @@ fn find(
     version: &str,
     global: &GlobalArgs,
 ) -> Result<Result<Value, String>, LocateError> {
+    let answer = ask(index, name, version, global)?;
+    for line in &answer.messages {
+        eprintln!("{line}");
+    }
+    Ok(found(answer))
+}
+
+/// [`find`] without what it tells meanwhile.
+pub(super) fn find_quietly(
+    index: &Path,
+    name: &str,
+    version: &str,
+    global: &GlobalArgs,
+) -> Result<Result<Value, String>, LocateError> {
+    Ok(found(ask(index, name, version, global)?))
+}
+
+fn found(answer: CommandAnswer) -> Result<Value, String> {
+    match answer.failure {
+        Some(failure) => Err(failure),
+        None => serde_json::from_slice(&answer.output).map_err(|error| error.to_string()),
+    }
+}
+
+fn ask(index: &Path, name: &str, version: &str, global: &GlobalArgs) -> Result<CommandAnswer, LocateError> {
     let question = Question {
         command: "find-chart",
         options: json!({"index": "index", "name": name, "version": version}),
@@ -121,17 +162,16 @@ fn find(
         cluster: None,
         debug: global.debug,
     };
-    let answer = command::ask(&question, &global.plugin)?;
-    for line in &answer.messages {
-        eprintln!("{line}");
-    }
-    Ok(match answer.failure {
-        Some(failure) => Err(failure),
-        None => serde_json::from_slice(&answer.output).map_err(|error| error.to_string()),
-    })
+    Ok(command::ask(&question, &global.plugin)?)
 }
 
 fn entry(name: &str, global: &GlobalArgs) -> Result<Entry, LocateError> {
+    let found = entries(global)?.into_iter().find(|entry| entry.name == name && !entry.url.is_empty());
+    found.ok_or_else(|| LocateError::NoRepository(name.to_owned()))
+}
+
+/// The repositories that somebody added.
+pub(super) fn entries(global: &GlobalArgs) -> Result<Vec<Entry>, LocateError> {
     let path = global
         .repository_config
         .clone()
@@ -154,11 +194,11 @@ fn entry(name: &str, global: &GlobalArgs) -> Result<Entry, LocateError> {
             message: error.to_string(),
         })?
     };
-    let found = all.repositories.into_iter().find(|entry| entry.name == name && !entry.url.is_empty());
-    found.ok_or_else(|| LocateError::NoRepository(name.to_owned()))
+    Ok(all.repositories)
 }
 
-fn cache(global: &GlobalArgs) -> PathBuf {
+/// Where indexes are kept.
+pub(super) fn cache(global: &GlobalArgs) -> PathBuf {
     global.repository_cache.clone().unwrap_or_else(|| home("XDG_CACHE_HOME", ".cache", "repository"))
 }
 
@@ -170,6 +210,11 @@ pub(super) fn home(variable: &str, below: &str, name: &str) -> PathBuf {
 }
 
 impl Entry {
+    /// A repository that nobody added.
+    pub(super) fn unknown(name: &str, url: &str) -> Self {
+        Self { name: name.to_owned(), url: url.to_owned(), ..Self::default() }
+    }
+
     /// What the repository was added with, under what the person says now.
     fn args(&self, given: &ChartArgs) -> ChartArgs {
         let text = |given: &String, own: &String| if given.is_empty() { own.clone() } else { given.clone() };

@@ -84,6 +84,7 @@ pub fn execute(args: &LintArgs) -> Result<(), HelmError> {
             "quiet": args.quiet,
             "withSubcharts": args.with_subcharts,
             "skipSchemaValidation": args.skip_schema_validation,
+            "debug": args.global.debug,
             "values": args.values.options(&mut files)?,
         }),
         files,

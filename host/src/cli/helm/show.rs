@@ -15,7 +15,7 @@ pub enum ShowCommand {
     /// Show the chart's definition.
     Chart(ShowArgs),
     /// Show the chart's values.
-    Values(ShowArgs),
+    Values(ShowValuesArgs),
     /// Show the chart's README.
     Readme(ShowArgs),
     /// Show the chart's CRDs.
@@ -45,17 +45,29 @@ pub struct ShowArgs {
     pub global: GlobalArgs,
 }
 
+/// Flags of `pilothouse show values`.
+#[derive(Clone, Debug, Args)]
+#[command(disable_version_flag = true, args_override_self = true)]
+pub struct ShowValuesArgs {
+    /// Print what this JSONPath template makes of the values.
+    #[arg(long = "jsonpath", value_name = "TEMPLATE")]
+    pub json_path: Option<String>,
+    /// What all have.
+    #[command(flatten)]
+    pub show: ShowArgs,
+}
+
 /// Shows it.
 ///
 /// # Errors
 /// In Helm's words.
 pub fn execute(command: &ShowCommand) -> Result<(), HelmError> {
-    let (part, args) = match command {
-        ShowCommand::All(args) => ("all", args),
-        ShowCommand::Chart(args) => ("chart", args),
-        ShowCommand::Values(args) => ("values", args),
-        ShowCommand::Readme(args) => ("readme", args),
-        ShowCommand::Crds(args) => ("crds", args),
+    let (part, args, json_path) = match command {
+        ShowCommand::All(args) => ("all", args, None),
+        ShowCommand::Chart(args) => ("chart", args, None),
+        ShowCommand::Values(args) => ("values", &args.show, args.json_path.as_ref()),
+        ShowCommand::Readme(args) => ("readme", args, None),
+        ShowCommand::Crds(args) => ("crds", args, None),
     };
     let [reference] = args.arguments.as_slice() else {
         return Err(HelmError::Usage(format!(
@@ -66,7 +78,10 @@ pub fn execute(command: &ShowCommand) -> Result<(), HelmError> {
     let question = Question {
         command: "show",
         options: json!({
-            "chart": located.option(CHART), "part": part,
+            "chart": located.option(CHART, &args.chart),
+            "part": part,
+            "jsonPath": json_path.filter(|template| !template.is_empty()),
+            "debug": args.global.debug,
         }),
         files: vec![PersonFile::tree(CHART, located.path())],
         output_dir: None,

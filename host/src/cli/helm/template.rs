@@ -4,7 +4,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::{CHART, ChartArgs, GlobalArgs, HelmError, ValuesArgs, answer};
-use crate::chart_source::locate;
+use crate::chart_source::{dependencies, locate};
 use crate::command::{PersonFile, Question};
 
 /// Render chart templates locally and display the output, as `helm template` does.
@@ -69,6 +69,12 @@ pub struct TemplateArgs {
     /// The same as --dry-run=server, as Helm 3 had it.
     #[arg(long, hide = true)]
     pub validate: bool,
+    /// Render as this generation of helm does: "4" is 4.3, "3" is 3.19.
+    #[arg(long, value_name = "HELM", default_value = "4", value_parser = ["3", "4"])]
+    pub compat: String,
+    /// Fetch dependencies that are missing into the chart's charts/ before rendering it.
+    #[arg(long)]
+    pub dependency_update: bool,
     /// Flags that change nothing of the output.
     #[command(flatten)]
     pub idle: IdleArgs,
@@ -83,7 +89,8 @@ pub struct TemplateArgs {
     pub global: GlobalArgs,
 }
 
-/// Flags of `helm install` that `helm template` takes and that change nothing of what is printed. Taken, so that scripts
+/// Flags of `helm install` that `helm template` takes and that change nothing of what is printed, but for what is refused with
+/// a cluster. Taken, so that scripts
 /// work unchanged.
 #[derive(Clone, Debug, Default, Args)]
 pub struct IdleArgs {
@@ -125,15 +132,21 @@ pub fn execute(args: &TemplateArgs) -> Result<(), HelmError> {
     let server = on_server(args)?;
     let (release_name, chart) = name_and_chart(args)?;
     let located = locate(chart, &args.chart, &args.global)?;
+    if args.dependency_update {
+        dependencies::update(&located, &args.chart, &args.global)?;
+    }
     let mut files = vec![PersonFile::tree(CHART, located.path())];
     let options = json!({
-        "chart": located.option(CHART),
+        "chart": located.option(CHART, &args.chart),
         "releaseName": release_name,
         "nameTemplate": args.name_template,
         "namespace": args.global.namespace(),
         "kubeVersion": args.kube_version,
         "apiVersions": args.api_versions,
         "includeCrds": args.include_crds && !args.skip_crds,
+        "skipCrds": args.skip_crds,
+        "takeOwnership": args.idle.take_ownership,
+        "disableOpenapiValidation": args.idle.disable_openapi_validation,
         "noHooks": args.no_hooks,
         "skipTests": args.skip_tests,
         "showOnly": args.show_only,
@@ -143,6 +156,7 @@ pub fn execute(args: &TemplateArgs) -> Result<(), HelmError> {
         "releaseNameDir": args.release_name,
         "server": server,
         "debug": args.global.debug,
+        "compat": args.compat,
         "values": args.values.options(&mut files)?,
     });
     let question = Question {
@@ -159,15 +173,39 @@ pub fn execute(args: &TemplateArgs) -> Result<(), HelmError> {
 fn on_server(args: &TemplateArgs) -> Result<bool, HelmError> {
     if args.validate {
         eprintln!("Flag --validate has been deprecated, use '--dry-run=server' instead");
+        if args.dry_run.is_some() {
+            let both = "if any flags in the group [validate dry-run] are set none of the others can be; [dry-run validate] were \
+                        all set";
+            return Err(HelmError::Usage(both.to_owned()));
+        }
         return Ok(true);
     }
+    let invalid = |mode: &str, modes: &str| {
+        Err(HelmError::Usage(format!("invalid dry-run value ({mode:?}). Must be {modes}")))
+    };
     match args.dry_run.as_deref() {
-        None | Some("unset" | "client" | "none" | "true" | "false") => Ok(false),
+        None | Some("client") => Ok(false),
         Some("server") => Ok(true),
-        Some(other) => Err(HelmError::Usage(format!(
-            "invalid dry-run value ({other:?}). Must be \"none\", \"server\", or \"client\""
-        ))),
+        Some("unset") => {
+            warn("--dry-run is deprecated and should be replaced with '--dry-run=client'");
+            Ok(false)
+        }
+        Some(yes @ ("1" | "t" | "T" | "true" | "TRUE" | "True")) => {
+            warn(&format!(
+                "boolean '--dry-run={yes}' flag is deprecated and must be replaced with '--dry-run=client'"
+            ));
+            Ok(false)
+        }
+        Some(no @ ("none" | "0" | "f" | "F" | "false" | "FALSE" | "False")) => {
+            invalid(no, "\"server\" or \"client\"")
+        }
+        Some(other) => invalid(other, "\"none\", \"server\", or \"client\""),
     }
+}
+
+/// A line of Helm's log.
+fn warn(text: &str) {
+    eprintln!("level=WARN msg={text:?}");
 }
 
 fn name_and_chart(args: &TemplateArgs) -> Result<(String, &str), HelmError> {

@@ -1,9 +1,9 @@
 //! Chart archives (`.tgz`): reading them with the refusals of Helm's `pkg/chart/loader/archive`.
 
 use crate::{file::File, go_path};
-use flate2::read::MultiGzDecoder;
+use flate2::{Compression, GzBuilder, read::MultiGzDecoder};
 use std::io::Read;
-use tar::{Archive, Entry, EntryType};
+use tar::{Archive, Builder, Entry, EntryType, Header};
 use thiserror::Error;
 
 /// How many bytes the files of one chart may have together, unpacked.
@@ -50,6 +50,24 @@ pub enum ArchiveError {
     /// Nothing in it.
     #[error("no files in chart archive")]
     Empty,
+}
+
+/// Packs files, as `helm package` does it: paths with the chart's name in front, and the time of all of them in seconds since
+/// 1970.
+///
+/// # Errors
+/// A path that no archive can hold.
+pub fn write_archive(files: &[(String, Vec<u8>)], time: u64) -> std::io::Result<Vec<u8>> {
+    let gzip = GzBuilder::new().comment("Helm").write(Vec::new(), Compression::default());
+    let mut archive = Builder::new(gzip);
+    for (path, data) in files {
+        let mut header = Header::new_gnu();
+        header.set_size(data.len() as u64);
+        header.set_mode(0o644);
+        header.set_mtime(time);
+        archive.append_data(&mut header, path, data.as_slice())?;
+    }
+    archive.into_inner()?.finish()
 }
 
 /// Whether `data` starts as a gzip stream with deflate does.

@@ -6,6 +6,9 @@ mod objects;
 use helm_template::{List, Value, fmt::quote};
 use thiserror::Error;
 
+use self::defaults::{API_VERSIONS_OF_HELM3, KUBE_VERSION_OF_HELM3};
+use crate::rules::Rules;
+
 pub use self::defaults::{DEFAULT_API_VERSIONS, DEFAULT_KUBE_VERSION};
 
 /// A Kubernetes version that cannot be read; texts are apimachinery's `version.ParseGeneric`.
@@ -133,6 +136,20 @@ impl Default for HelmVersion {
     }
 }
 
+impl HelmVersion {
+    /// The official binary of 3.19.0, which did not tell of Kubernetes' client library.
+    #[must_use]
+    pub fn of_helm3() -> Self {
+        Self {
+            version: "v3.19.0".to_owned(),
+            git_commit: "3d8990f0836691f0229297773f3524598f46bda6".to_owned(),
+            git_tree_state: "clean".to_owned(),
+            go_version: "go1.24.7".to_owned(),
+            kube_client_version: String::new(),
+        }
+    }
+}
+
 /// What templates can ask about the cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Capabilities {
@@ -161,6 +178,25 @@ impl Default for Capabilities {
 }
 
 impl Capabilities {
+    /// What somebody's `helm template` offers without a cluster.
+    #[must_use]
+    pub fn offline(rules: Rules) -> Self {
+        let version = match rules {
+            Rules::Helm4 => return Self::default(),
+            Rules::Helm3 => KUBE_VERSION_OF_HELM3.to_owned(),
+        };
+        Self {
+            kube_version: KubeVersion {
+                normalized: version.clone(),
+                version,
+                major: "1".to_owned(),
+                minor: "34".to_owned(),
+            },
+            api_versions: API_VERSIONS_OF_HELM3.iter().map(|&version| version.to_owned()).collect(),
+            helm_version: HelmVersion::of_helm3(),
+        }
+    }
+
     /// The value templates see: a `*common.Capabilities`.
     #[must_use]
     pub fn to_value(&self) -> Value {

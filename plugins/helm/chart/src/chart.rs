@@ -4,6 +4,7 @@ use crate::{
     file::File,
     go_path,
     metadata::{Lock, Metadata},
+    rules::Rules,
 };
 use helm_template::Map;
 use std::rc::Rc;
@@ -27,6 +28,8 @@ pub struct Chart {
     pub raw: Rc<[File]>,
     /// The charts of `charts/`, after processing those that are enabled, under their aliases.
     pub dependencies: Vec<Chart>,
+    /// Whose rules it is rendered by.
+    pub rules: Rules,
 }
 
 /// A file of a chart's `crds/`.
@@ -39,6 +42,15 @@ pub struct Crd {
 }
 
 impl Chart {
+    /// The chart, with its dependencies, to be rendered by other rules.
+    #[must_use]
+    pub fn with_rules(mut self, rules: Rules) -> Self {
+        self.rules = rules;
+        self.dependencies =
+            self.dependencies.into_iter().map(|dependency| dependency.with_rules(rules)).collect();
+        self
+    }
+
     /// Name, or alias after processing.
     #[must_use]
     pub fn name(&self) -> &str {

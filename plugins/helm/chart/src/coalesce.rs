@@ -10,6 +10,8 @@
 
 use crate::{
     chart::Chart,
+    log::Remark,
+    rules::Rules,
     values::{GLOBAL_KEY, Nulls, deep_copy, deep_copy_map, is_table},
 };
 use helm_template::{
@@ -20,7 +22,7 @@ use std::fmt;
 use thiserror::Error;
 
 /// Remarks that Helm writes to its log and goes on.
-pub type Warnings = Vec<String>;
+pub type Warnings = Vec<Remark>;
 
 /// Values that do not fit the tree of charts.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -66,7 +68,8 @@ pub fn merge_values(chart: &Chart, values: &Map, warnings: &mut Warnings) -> Res
 /// # Errors
 /// [`CoalesceError::TooDeep`].
 pub fn coalesce_tables(target: &Map, source: &Map, warnings: &mut Warnings) -> Result<(), CoalesceError> {
-    Coalescer { warnings }.tables(target, source, &Place::top(), Mode::Coalesce)
+    let rules = Rules::default();
+    Coalescer { warnings, rules }.tables(target, source, &Place::top(), Mode::Coalesce)
 }
 
 /// Merges `source` into `target`, which wins; nulls are kept (`MergeTables`). Tables that only `source` has
@@ -74,13 +77,18 @@ pub fn coalesce_tables(target: &Map, source: &Map, warnings: &mut Warnings) -> R
 ///
 /// # Errors
 /// [`CoalesceError::TooDeep`].
-pub fn merge_tables(target: &Map, source: &Map, warnings: &mut Warnings) -> Result<(), CoalesceError> {
-    Coalescer { warnings }.tables(target, source, &Place::top(), Mode::Merge)
+pub fn merge_tables(
+    target: &Map,
+    source: &Map,
+    rules: Rules,
+    warnings: &mut Warnings,
+) -> Result<(), CoalesceError> {
+    Coalescer { warnings, rules }.tables(target, source, &Place::top(), Mode::Merge)
 }
 
 fn run(chart: &Chart, values: &Map, mode: Mode, warnings: &mut Warnings) -> Result<Map, CoalesceError> {
     let target = deep_copy_map(values, Nulls::Keep)?;
-    Coalescer { warnings }.chart(chart, &target, None, mode)?;
+    Coalescer { warnings, rules: chart.rules }.chart(chart, &target, None, mode)?;
     Ok(target)
 }
 
@@ -117,6 +125,7 @@ impl fmt::Display for Place<'_> {
 
 struct Coalescer<'a> {
     warnings: &'a mut Warnings,
+    rules: Rules,
 }
 
 impl Coalescer<'_> {
@@ -162,7 +171,7 @@ impl Coalescer<'_> {
         let Some(defaults) = chart.values.as_ref().and_then(Map::borrow) else { return Ok(()) };
         for (key, default) in defaults.iter() {
             match target.get(key) {
-                None if mode == Mode::Merge => {
+                None if self.keeps_nulls(mode) => {
                     target.insert(key.clone(), deep_copy(default, Nulls::Keep)?);
                 }
                 None if matches!(default, Value::Nil) => {}
@@ -196,10 +205,10 @@ impl Coalescer<'_> {
         place: &Place<'_>,
         mode: Mode,
     ) -> Result<(), CoalesceError> {
-        let nulls = if mode == Mode::Merge { Nulls::Keep } else { Nulls::Drop };
+        let nulls = if self.keeps_nulls(mode) { Nulls::Keep } else { Nulls::Drop };
         let Some(entries) = source.borrow() else { return Ok(()) };
         for (key, value) in entries.iter() {
-            if mode == Mode::Coalesce && matches!(value, Value::Nil) {
+            if matches!(nulls, Nulls::Drop) && matches!(value, Value::Nil) {
                 continue;
             }
             match (target.get(key), value) {
@@ -233,6 +242,11 @@ impl Coalescer<'_> {
                 (None, value) => {
                     target.insert(key, value);
                 }
+                (Some(Value::Nil), _) if self.rules == Rules::Helm3 => {
+                    if mode == Mode::Coalesce {
+                        target.remove(&key);
+                    }
+                }
                 (Some(Value::Nil), value) => {
                     if mode == Mode::Coalesce && !matches!(value, Value::Nil) {
                         target.remove(&key);
@@ -245,12 +259,20 @@ impl Coalescer<'_> {
                 (Some(existing), value) => self.conflict(&existing, &value, &place.child(&key)?),
             }
         }
+        if self.rules == Rules::Helm3 {
+            return Ok(());
+        }
         for (key, value) in target.snapshot() {
             if matches!(value, Value::Nil) && !source.contains_key(&key) {
                 source.insert(key, Value::Nil);
             }
         }
         Ok(())
+    }
+
+    /// Whether nulls of defaults go into the result. Helm 3 let them.
+    fn keeps_nulls(&self, mode: Mode) -> bool {
+        mode == Mode::Merge || self.rules == Rules::Helm3
     }
 
     fn conflict(&mut self, existing: &Value, value: &Value, place: &Place<'_>) {
@@ -307,7 +329,7 @@ impl Coalescer<'_> {
     }
 
     fn warn(&mut self, text: String) {
-        self.warnings.push(text);
+        self.warnings.push(text.into());
     }
 }
 

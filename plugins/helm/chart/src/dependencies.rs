@@ -7,6 +7,7 @@
 use crate::{
     chart::{Chart, dependency_path},
     coalesce::{CoalesceError, Warnings, coalesce_values, merge_tables, merge_values},
+    log::{Level, Remark},
     metadata::Dependency,
     values::{Nulls, deep_copy_map, path_value, table},
     version,
@@ -142,7 +143,7 @@ fn apply_tags(dependencies: &mut [Dependency], values: &Map, warnings: &mut Warn
                     any_false |= !truth;
                 }
                 Some(_) => {
-                    warnings.push(format!("returned non-bool value tag={tag} chart={}", dependency.name));
+                    warnings.push(non_bool(&[("tag", tag), ("chart", &dependency.name)]));
                 }
             }
         }
@@ -161,8 +162,7 @@ fn apply_conditions(dependencies: &mut [Dependency], values: &Map, path: &str, w
                     break;
                 }
                 Some(_) => {
-                    warnings
-                        .push(format!("returned non-bool value path={condition} chart={}", dependency.name));
+                    warnings.push(non_bool(&[("path", condition), ("chart", &dependency.name)]));
                 }
             }
         }
@@ -189,13 +189,9 @@ fn import_values(chart: &mut Chart, warnings: &mut Warnings) -> Result<(), Coale
                 Some(found) => {
                     // An empty table is not shared, as in Helm.
                     let found = if found.is_empty() { Map::new() } else { found };
-                    merge_tables(&imported, &nested(&parent, found), warnings)?;
+                    merge_tables(&imported, &nested(&parent, found), chart.rules, warnings)?;
                 }
-                None => warnings.push(format!(
-                    "ImportValues missing table from chart {}: {} is not a table",
-                    dependency.name,
-                    first_missing(&values, &format!("{}.{child}", dependency.name)),
-                )),
+                None => warnings.push(missing_table(import, dependency, &values, &child)),
             }
         }
         dependency.import_values = normalized;
@@ -203,9 +199,26 @@ fn import_values(chart: &mut Chart, warnings: &mut Warnings) -> Result<(), Coale
     set_dependencies(chart, dependencies);
     // The chart's own values win over imported ones. The copy keeps the two from sharing tables.
     let values = deep_copy_map(&values, Nulls::Keep)?;
-    merge_tables(&values, &imported, warnings)?;
+    merge_tables(&values, &imported, chart.rules, warnings)?;
     chart.values = Some(values);
     Ok(())
+}
+
+fn non_bool(attributes: &[(&'static str, &str)]) -> Remark {
+    Remark::new(Level::Warn, "returned non-bool value", attributes)
+}
+
+/// What Helm says of something to import that is not there.
+fn missing_table(import: &Value, dependency: &Dependency, values: &Map, child: &str) -> Remark {
+    let name = &dependency.name;
+    let error = format!("{} is not a table", first_missing(values, &format!("{name}.{child}")));
+    match import {
+        Value::String(_) => Remark::new(Level::Warn, "ImportValues missing table", &[("error", &error)]),
+        _ => {
+            let attributes = [("chart", name.as_str()), ("error", &error)];
+            Remark::new(Level::Warn, "ImportValues missing table from chart", &attributes)
+        }
+    }
 }
 
 /// Both forms of an import: `{child: …, parent: …}` and the name of an export.

@@ -5,6 +5,7 @@
 //! parent's `define` replaces a dependency's of the same name, and a `set` on shared values is seen by what
 //! is executed later, as in Helm.
 
+mod chart_struct;
 mod functions;
 mod lint;
 mod prepared;
@@ -17,10 +18,9 @@ use crate::{
     coalesce::{CoalesceError, Warnings, coalesce_values},
     dependencies::Processing,
     hook::Hook,
-    manifest::{Manifest, ManifestError, Sorted, sort_manifests},
-    order::INSTALL_ORDER,
+    manifest::{Manifest, ManifestError, Sorted, sort_to_install},
     release::Release,
-    schema::{SchemaCache, SchemaError},
+    schema::{self, SchemaCache, SchemaError},
     version,
 };
 use helm_template::{Limits, Map};
@@ -70,6 +70,8 @@ pub struct RenderSettings {
     pub limits: Limits,
     /// Lint mode: `required` and `fail` do not fail, but write to this log.
     pub lint: Option<LintLog>,
+    /// Remarks also what helps to find an error.
+    pub debug: bool,
 }
 
 /// Where templates that are linted say what would have failed, as lines of Helm's log.
@@ -87,6 +89,7 @@ impl RenderSettings {
             sub_notes: false,
             limits: Limits::default(),
             lint: None,
+            debug: false,
         }
     }
 }
@@ -209,18 +212,35 @@ impl ParsedChart {
     /// [`RenderError`].
     pub fn render(&self, values: &Map, settings: &RenderSettings) -> Result<Rendered, RenderError> {
         let mut warnings = Warnings::new();
-        let prepared = self.prepare(values, &mut warnings)?;
+        let rendered = self.render_with_remarks(values, settings, &mut warnings)?;
+        Ok(Rendered { warnings, ..rendered })
+    }
+
+    /// [`Self::render`] with remarks that are there also when it fails.
+    ///
+    /// # Errors
+    /// [`RenderError`].
+    pub fn render_with_remarks(
+        &self,
+        values: &Map,
+        settings: &RenderSettings,
+        warnings: &mut Warnings,
+    ) -> Result<Rendered, RenderError> {
+        let prepared = self.prepare(values, warnings)?;
         let chart = &prepared.chart;
-        let values = coalesce_values(chart, values, &mut warnings)?;
+        let values = coalesce_values(chart, values, warnings)?;
         if !settings.skip_schema_validation {
+            if settings.debug {
+                schema::remarks(chart, &values, warnings);
+            }
             self.schemas.borrow_mut().validate(chart, &values)?;
         }
         check_kube_version(chart, &settings.capabilities)?;
         let files = prepared.execute(&values, settings)?;
         let (notes, files) = split_notes(files, chart.name(), settings.sub_notes);
         let files = files.iter().map(|(path, content)| (&**path, &**content));
-        let Sorted { hooks, manifests } = sort_manifests(files, INSTALL_ORDER, &mut warnings)?;
-        Ok(Rendered { chart: chart.clone(), values, notes, hooks, manifests, warnings })
+        let Sorted { hooks, manifests } = sort_to_install(files, chart.rules, warnings)?;
+        Ok(Rendered { chart: chart.clone(), values, notes, hooks, manifests, warnings: Warnings::new() })
     }
 
     /// What the templates wrote, by path: also where it is no stream of objects.

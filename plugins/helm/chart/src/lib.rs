@@ -23,6 +23,7 @@ pub mod metadata;
 pub mod order;
 pub mod path_match;
 pub mod release;
+mod rules;
 pub mod schema;
 pub mod strvals;
 pub mod template;
@@ -41,5 +42,6 @@ pub use crate::{
     file::File,
     loader::{LoadError, load_archive, load_directory},
     release::Release,
+    rules::Rules,
     template::{TemplateError, TemplateOptions, template},
 };

@@ -23,7 +23,7 @@ use crate::{
     coalesce::Warnings,
     file::File,
     loader::{LoadError, load_any_version},
-    log,
+    log::Remark,
 };
 use helm_template::Map;
 use std::fmt;
@@ -93,6 +93,8 @@ pub struct LintSettings {
     pub kube_version: Option<KubeVersion>,
     /// Leaves `values.schema.json` aside.
     pub skip_schema_validation: bool,
+    /// Logs also what helps to find an error.
+    pub debug: bool,
 }
 
 /// What there is to say about a chart.
@@ -146,7 +148,7 @@ impl<'a> Linter<'a> {
     /// The chart, or why it cannot be loaded.
     fn load(&mut self) -> Result<Chart, String> {
         let warnings = self.loaded.1.clone();
-        self.remark(warnings);
+        self.remark(&warnings);
         self.loaded.0.as_ref().map(Clone::clone).map_err(ToString::to_string)
     }
 
@@ -162,9 +164,8 @@ impl<'a> Linter<'a> {
     }
 
     /// Writes what Go's own log would say.
-    fn remark(&mut self, warnings: Warnings) {
-        let line = |text: String| log::line("INFO", text.as_bytes(), &[]);
-        self.report.log.extend(warnings.into_iter().map(line));
+    fn remark(&mut self, warnings: &[Remark]) {
+        self.report.log.extend(warnings.iter().map(Remark::line));
     }
 }
 

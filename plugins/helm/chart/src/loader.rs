@@ -9,6 +9,7 @@ use crate::{
     go_path,
     ignore::{HELM_IGNORE, IgnoreError, IgnoreRules},
     metadata::{API_VERSION_V1, API_VERSION_V2, Lock, Metadata, ValidationError},
+    rules::Rules,
     yaml::{self, LoadValuesError},
 };
 use helm_template::{Value, fmt::quote};
@@ -210,6 +211,7 @@ fn load_files(files: Vec<File>, depth: usize, warnings: &mut Warnings) -> Result
         files: rest.into(),
         raw: files.into(),
         dependencies,
+        rules: Rules::default(),
     })
 }
 
@@ -307,7 +309,7 @@ impl Builder {
         if self.metadata.as_ref().is_some_and(|metadata| metadata.api_version == API_VERSION_V1) {
             self.files.push(file.clone());
         } else {
-            warnings.push(warning.to_owned());
+            warnings.push(warning.to_owned().into());
         }
     }
 }

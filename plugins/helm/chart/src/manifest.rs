@@ -2,10 +2,13 @@
 //! `manifest_sorter.go` of `pkg/release/v1/util`).
 
 use crate::{
+    coalesce::Warnings,
     decode::{DecodeError, document},
     go_path,
     hook::{self, Hook},
-    order::KindOrder,
+    log::{Level, Remark},
+    order::{INSTALL_ORDER, INSTALL_ORDER_OF_HELM3, KindOrder},
+    rules::Rules,
     yaml,
 };
 use std::collections::BTreeMap;
@@ -84,6 +87,47 @@ pub fn split_manifests(stream: &str) -> impl Iterator<Item = &str> {
     documents.map(str::trim_start).filter(|document| !document.is_empty())
 }
 
+/// [`split_manifests`] as Helm 3 had it: white space around documents is taken off, with the line of a separator that
+/// follows a separator.
+fn split_manifests_of_helm3(stream: &str) -> Vec<&str> {
+    let stream = stream.trim();
+    let mut rest = Some(stream.strip_prefix("---").unwrap_or(stream));
+    let mut documents = Vec::new();
+    while let Some(current) = rest.map(str::trim_start) {
+        let (document, after) = match current.split_once("\n---") {
+            Some((document, after)) => (document, Some(after)),
+            None => (current, None),
+        };
+        documents.push(document.trim());
+        rest = after;
+    }
+    documents.retain(|document| !document.is_empty());
+    documents
+}
+
+/// The documents of a stream, as they were split by somebody's rules.
+pub(crate) fn documents(stream: &str, rules: Rules) -> Vec<&str> {
+    match rules {
+        Rules::Helm4 => split_manifests(stream).collect(),
+        Rules::Helm3 => split_manifests_of_helm3(stream),
+    }
+}
+
+/// Splits and sorts rendered files in the order of their installation.
+///
+/// # Errors
+/// As [`sort_manifests`].
+pub fn sort_to_install<'a>(
+    files: impl IntoIterator<Item = (&'a str, &'a str)>,
+    rules: Rules,
+    warnings: &mut Warnings,
+) -> Result<Sorted, ManifestError> {
+    match rules {
+        Rules::Helm4 => sort(files, INSTALL_ORDER, rules, warnings),
+        Rules::Helm3 => sort(files, INSTALL_ORDER_OF_HELM3, rules, warnings),
+    }
+}
+
 /// Splits and sorts rendered files (`SortManifests`). Partials (`_…`) and empty files are left out. Hooks with
 /// an event nobody knows are dropped and reported in `warnings`.
 ///
@@ -92,7 +136,16 @@ pub fn split_manifests(stream: &str) -> impl Iterator<Item = &str> {
 pub fn sort_manifests<'a>(
     files: impl IntoIterator<Item = (&'a str, &'a str)>,
     order: KindOrder,
-    warnings: &mut Vec<String>,
+    warnings: &mut Warnings,
+) -> Result<Sorted, ManifestError> {
+    sort(files, order, Rules::Helm4, warnings)
+}
+
+fn sort<'a>(
+    files: impl IntoIterator<Item = (&'a str, &'a str)>,
+    order: KindOrder,
+    rules: Rules,
+    warnings: &mut Warnings,
 ) -> Result<Sorted, ManifestError> {
     let mut files: Vec<_> = files.into_iter().collect();
     files.sort_unstable_by_key(|(path, _)| *path);
@@ -101,7 +154,7 @@ pub fn sort_manifests<'a>(
         if go_path::base(path).starts_with('_') {
             continue;
         }
-        for document in split_manifests(content) {
+        for document in documents(content, rules) {
             sorted.add(path, document, warnings)?;
         }
     }
@@ -111,7 +164,7 @@ pub fn sort_manifests<'a>(
 }
 
 impl Sorted {
-    fn add(&mut self, path: &str, content: &str, warnings: &mut Vec<String>) -> Result<(), ManifestError> {
+    fn add(&mut self, path: &str, content: &str, warnings: &mut Warnings) -> Result<(), ManifestError> {
         let head = Head::read(path, content)?;
         let (path, content) = (path.to_owned(), content.to_owned());
         let Some(events) = head.annotations.get(hook::HOOK_ANNOTATION) else {
@@ -120,7 +173,10 @@ impl Sorted {
         };
         match Hook::new(path, content, &head, events) {
             Some(hook) => self.hooks.push(hook),
-            None => warnings.push(format!("skipping unknown hooks {events}")),
+            None => {
+                let hook_types = [("hookTypes", events.as_str())];
+                warnings.push(Remark::new(Level::Info, "skipping unknown hooks", &hook_types));
+            }
         }
         Ok(())
     }

@@ -71,6 +71,12 @@ pub const INSTALL_ORDER: KindOrder = KindOrder(&[
     "ValidatingWebhookConfiguration",
 ]);
 
+/// [`INSTALL_ORDER`] of Helm 3, which did not know webhooks.
+pub const INSTALL_ORDER_OF_HELM3: KindOrder = KindOrder(match INSTALL_ORDER.0.split_last_chunk::<2>() {
+    Some((known, _)) => known,
+    None => &[],
+});
+
 /// The order in which objects are deleted: webhooks first, so that they cannot refuse the rest.
 pub const UNINSTALL_ORDER: KindOrder = KindOrder(&[
     "ValidatingWebhookConfiguration",
@@ -133,6 +139,15 @@ mod tests {
         assert_eq!(
             sorted(UNINSTALL_ORDER, &kinds),
             ["ValidatingWebhookConfiguration", "Service", "Deployment", "Namespace", "Ant", "Zebra"]
+        );
+    }
+
+    #[test]
+    fn helm3_created_webhooks_last() {
+        let kinds = ["ValidatingWebhookConfiguration", "Ant", "APIService", "MutatingWebhookConfiguration"];
+        assert_eq!(
+            sorted(INSTALL_ORDER_OF_HELM3, &kinds),
+            ["APIService", "Ant", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"]
         );
     }
 

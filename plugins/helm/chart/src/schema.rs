@@ -11,7 +11,12 @@ mod number;
 mod plain;
 mod text;
 
-use crate::{chart::Chart, values::is_table};
+use crate::{
+    chart::Chart,
+    coalesce::Warnings,
+    log::{Level, Remark},
+    values::is_table,
+};
 use boon::{Compiler, SchemaIndex, Schemas, UrlLoader};
 use helm_template::{Map, Value, fmt::quote};
 use plain::{Patterns, Plain};
@@ -103,6 +108,32 @@ impl Schema {
         let (schemas, index) = compiled.as_ref().map_err(Clone::clone)?;
         let instance = to_json(&values);
         schemas.validate(&instance, *index).map_err(|error| text::report(&error, document, &instance))
+    }
+}
+
+/// What Helm logs, for who looks for an error, while it checks values.
+pub(crate) fn remarks(chart: &Chart, values: &Map, warnings: &mut Warnings) {
+    let name = chart.name();
+    if let Some(schema) = &chart.schema {
+        warnings.push(Remark::new(Level::Debug, "chart name", &[("chart-name", name)]));
+        remark_on_schema(schema, warnings);
+    }
+    let count = chart.dependencies.len().to_string();
+    let attributes = [("chart", name), ("dependencies", &count)];
+    warnings.push(Remark::new(Level::Debug, "number of dependencies in the chart", &attributes));
+    for dependency in &chart.dependencies {
+        if let Some(Value::Map(values)) = values.get(dependency.name()) {
+            remarks(dependency, &values, warnings);
+        }
+    }
+}
+
+/// [`remarks`] about one schema.
+pub(crate) fn remark_on_schema(schema: &[u8], warnings: &mut Warnings) {
+    if serde_json::from_slice::<serde_json::Value>(schema).is_ok() {
+        let text = String::from_utf8_lossy(schema);
+        let attributes = [("schema", &*text)];
+        warnings.push(Remark::new(Level::Debug, "unmarshalled JSON schema", &attributes));
     }
 }
 

@@ -2,13 +2,15 @@
 
 use crate::{
     capabilities::{Capabilities, KubeVersion},
+    coalesce::Warnings,
     dependencies::missing_dependencies,
     engine::{Lookup, ParsedChart, RenderError, RenderSettings, Rendered, append_document},
     hook::{Hook, HookEvent},
     loader::{InvalidReleaseName, validate_release_name},
-    manifest::split_manifests,
+    manifest::documents,
     path_match,
     release::Release,
+    rules::Rules,
 };
 use helm_template::{Execution, Limits, Map, TemplateSet, Value};
 use std::rc::Rc;
@@ -41,6 +43,8 @@ pub struct TemplateOptions {
     pub skip_schema_validation: bool,
     /// What `lookup` asks, as with `--dry-run=server`.
     pub lookup: Option<Rc<dyn Lookup>>,
+    /// Remarks also what helps to find an error.
+    pub debug: bool,
 }
 
 impl Default for TemplateOptions {
@@ -59,6 +63,7 @@ impl Default for TemplateOptions {
             is_upgrade: false,
             skip_schema_validation: false,
             lookup: None,
+            debug: false,
         }
     }
 }
@@ -84,6 +89,11 @@ pub enum TemplateError {
         "an error occurred while checking for chart dependencies. You may need to run 'helm dependency build' to fetch missing dependencies: found in Chart.yaml, but missing in charts/ directory: {0}"
     )]
     MissingDependencies(String),
+    /// The same in Helm 3.
+    #[error(
+        "An error occurred while checking for chart dependencies. You may need to run `helm dependency build` to fetch missing dependencies: found in Chart.yaml, but missing in charts/ directory: {0}"
+    )]
+    MissingDependenciesOfHelm3(String),
     /// The name of the release is not one Helm takes.
     #[error(transparent)]
     ReleaseName(#[from] InvalidReleaseName),
@@ -121,9 +131,24 @@ pub fn render(
     values: &Map,
     options: &TemplateOptions,
 ) -> Result<Rendered, TemplateError> {
+    let mut warnings = Warnings::new();
+    let rendered = render_with_remarks(chart, values, options, &mut warnings)?;
+    Ok(Rendered { warnings, ..rendered })
+}
+
+/// [`render`] with remarks that are there also when it fails.
+///
+/// # Errors
+/// As [`render`].
+pub fn render_with_remarks(
+    chart: &ParsedChart,
+    values: &Map,
+    options: &TemplateOptions,
+    warnings: &mut Warnings,
+) -> Result<Rendered, TemplateError> {
     check_installable(chart)?;
     validate_release_name(&options.release_name)?;
-    Ok(chart.render(values, &options.settings())?)
+    Ok(chart.render_with_remarks(values, &options.settings(chart.chart().rules), warnings)?)
 }
 
 /// What `helm template` prints of it.
@@ -132,12 +157,16 @@ pub fn render(
 /// [`TemplateError::NotInChart`].
 pub fn printed(rendered: &Rendered, options: &TemplateOptions) -> Result<String, TemplateError> {
     let stream = stream(rendered, options);
-    if options.show_only.is_empty() { Ok(stream) } else { show_only(&stream, &options.show_only) }
+    if options.show_only.is_empty() {
+        Ok(stream)
+    } else {
+        show_only(&stream, &options.show_only, rendered.chart.rules)
+    }
 }
 
 /// What `helm template --debug` prints of a chart that cannot be rendered: everything that the templates wrote.
 pub fn invalid(chart: &ParsedChart, values: &Map, options: &TemplateOptions) -> String {
-    let mut written = chart.written(values, &options.settings()).unwrap_or_default();
+    let mut written = chart.written(values, &options.settings(chart.chart().rules)).unwrap_or_default();
     written.sort_unstable();
     let mut stream = String::new();
     for (path, text) in &written {
@@ -188,12 +217,17 @@ pub fn check_installable(chart: &ParsedChart) -> Result<(), TemplateError> {
         return Err(TemplateError::NotInstallable(chart_type.to_owned()));
     }
     let missing = missing_dependencies(chart);
-    if missing.is_empty() { Ok(()) } else { Err(TemplateError::MissingDependencies(missing.join(", "))) }
+    let missing = missing.join(", ");
+    match chart.rules {
+        _ if missing.is_empty() => Ok(()),
+        Rules::Helm4 => Err(TemplateError::MissingDependencies(missing)),
+        Rules::Helm3 => Err(TemplateError::MissingDependenciesOfHelm3(missing)),
+    }
 }
 
 impl TemplateOptions {
-    fn settings(&self) -> RenderSettings {
-        let mut capabilities = self.capabilities.clone().unwrap_or_default();
+    fn settings(&self, rules: Rules) -> RenderSettings {
+        let mut capabilities = self.capabilities.clone().unwrap_or_else(|| Capabilities::offline(rules));
         if let Some(version) = &self.kube_version {
             capabilities.kube_version = version.clone();
         }
@@ -208,12 +242,24 @@ impl TemplateOptions {
             sub_notes: false,
             limits: Limits::default(),
             lint: None,
+            debug: self.debug,
         }
     }
 }
 
 /// CRDs and manifests, then the hooks.
 fn stream(rendered: &Rendered, options: &TemplateOptions) -> String {
+    let mut stream = manifest(rendered, options).trim().to_owned();
+    stream.push('\n');
+    for hook in hooks(rendered, options) {
+        append_document(&mut stream, &hook.path, &hook.manifest);
+    }
+    stream
+}
+
+/// What an installation would apply, with CRDs where they are wanted.
+#[must_use]
+pub fn manifest(rendered: &Rendered, options: &TemplateOptions) -> String {
     let mut manifest = String::new();
     if options.include_crds {
         for crd in rendered.chart.crds() {
@@ -221,12 +267,7 @@ fn stream(rendered: &Rendered, options: &TemplateOptions) -> String {
         }
     }
     manifest.push_str(&rendered.manifest());
-    let mut stream = manifest.trim().to_owned();
-    stream.push('\n');
-    for hook in hooks(rendered, options) {
-        append_document(&mut stream, &hook.path, &hook.manifest);
-    }
-    stream
+    manifest
 }
 
 /// The hooks that are wanted.
@@ -236,9 +277,9 @@ fn hooks<'a>(rendered: &'a Rendered, options: &'a TemplateOptions) -> impl Itera
 }
 
 /// The documents whose template, without the chart's name in front, fits one of the patterns.
-fn show_only(stream: &str, patterns: &[String]) -> Result<String, TemplateError> {
+fn show_only(stream: &str, patterns: &[String], rules: Rules) -> Result<String, TemplateError> {
     let documents: Vec<(&str, &str)> =
-        split_manifests(stream).filter_map(|document| Some((source(document)?, document))).collect();
+        documents(stream, rules).into_iter().filter_map(|text| Some((source(text)?, text))).collect();
     let mut shown = String::new();
     for pattern in patterns {
         let mut missing = true;

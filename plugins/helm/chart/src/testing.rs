@@ -1,6 +1,8 @@
 //! Charts and values for tests, written as text.
 
-use crate::{chart::Chart, coalesce::Warnings, file::File, loader::load_directory, yaml::load_values};
+use crate::{
+    chart::Chart, coalesce::Warnings, file::File, loader::load_directory, log::Remark, yaml::load_values,
+};
 use helm_template::{Map, Value};
 
 /// Values from YAML.
@@ -36,6 +38,12 @@ pub(crate) fn shown(values: &Map) -> String {
     let mut out = String::new();
     show(&Value::Map(values.clone()), &mut out);
     out
+}
+
+impl PartialEq<&str> for Remark {
+    fn eq(&self, other: &&str) -> bool {
+        self.to_string() == *other
+    }
 }
 
 /// A chart from its files; without a `Chart.yaml` among them it gets one named `name`.

@@ -101,7 +101,8 @@ fn dependency(dependency: &Dependency) -> Result<Value, Error> {
     Ok(Value::Object(fields))
 }
 
-fn lock(lock: &Lock) -> Result<Value, Error> {
+/// `Chart.lock` as Go writes its struct.
+pub(crate) fn lock(lock: &Lock) -> Result<Value, Error> {
     let dependencies: Vec<Value> = lock.dependencies.iter().map(dependency).collect::<Result<_, _>>()?;
     // A time that Go cannot read would make the whole record unreadable for Helm.
     let generated =

@@ -32,7 +32,7 @@ pub(crate) fn look(kube: &Kube, owner: &Owner, reference: &ObjectRef) -> Result<
     };
     Ok(found.map(|found| Live {
         uid: found.pointer("/metadata/uid").and_then(Value::as_str).unwrap_or_default().to_owned(),
-        foreign: foreign(&found, owner),
+        foreign: foreign(&found, &owner.name, &owner.namespace),
         kept: entry(&found, "annotations", "helm.sh/resource-policy") == Some("keep"),
     }))
 }
@@ -61,11 +61,12 @@ fn entry<'a>(object: &'a Value, table: &str, key: &str) -> Option<&'a str> {
     object.get("metadata")?.get(table)?.get(key)?.as_str()
 }
 
-fn foreign(object: &Value, owner: &Owner) -> Option<String> {
+/// Why an object does not belong to a release; none: it does.
+pub(crate) fn foreign(object: &Value, release: &str, namespace: &str) -> Option<String> {
     let wanted = [
         ("label", "labels", MANAGED_BY, "Helm"),
-        ("annotation", "annotations", RELEASE_NAME, owner.name.as_str()),
-        ("annotation", "annotations", RELEASE_NAMESPACE, owner.namespace.as_str()),
+        ("annotation", "annotations", RELEASE_NAME, release),
+        ("annotation", "annotations", RELEASE_NAMESPACE, namespace),
     ];
     let wrong: Vec<String> = wanted
         .into_iter()
@@ -84,20 +85,16 @@ fn foreign(object: &Value, owner: &Owner) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pilothouse_sdk::Gvk;
     use serde_json::json;
 
     #[test]
     fn a_foreign_object_is_refused_in_helms_words() {
-        let (name, namespace) = ("shop".into(), "ns".into());
-        let owner =
-            Owner { kind: Gvk::new("a", "v1", "Web"), name, namespace, uid: "u".into(), is_woken: true };
         let object = json!({"metadata": {
             "labels": {MANAGED_BY: "Helm"},
             "annotations": {RELEASE_NAME: "other"},
         }});
         assert_eq!(
-            foreign(&object, &owner).unwrap(),
+            foreign(&object, "shop", "ns").unwrap(),
             "invalid ownership metadata; annotation validation error: key \"meta.helm.sh/release-name\" must equal \
              \"shop\": current value is \"other\"; annotation validation error: missing key \
              \"meta.helm.sh/release-namespace\": must be set to \"ns\""
@@ -106,6 +103,6 @@ mod tests {
             "labels": {MANAGED_BY: "Helm"},
             "annotations": {RELEASE_NAME: "shop", RELEASE_NAMESPACE: "ns"},
         }});
-        assert_eq!(foreign(&own, &owner), None);
+        assert_eq!(foreign(&own, "shop", "ns"), None);
     }
 }

@@ -202,12 +202,12 @@ impl Object for HelmVersion {
         ]
     }
 
-    /// Empty ones are left out, but for the last.
+    /// Empty ones are left out. Helm 4 would keep an empty last one, but its last one never is.
     fn json_fields(&self) -> Option<Vec<(&'static str, Value)>> {
         const NAMES: [&str; 5] =
             ["version", "git_commit", "git_tree_state", "go_version", "kube_client_version"];
         let fields = NAMES.into_iter().zip(self.fields()).map(|(name, (_, value))| (name, value));
-        Some(fields.filter(|(name, value)| *name == NAMES[4] || value.truth()).collect())
+        Some(fields.filter(|(_, value)| value.truth()).collect())
     }
 
     fn equals(&self, other: &dyn Object) -> Option<bool> {

@@ -123,7 +123,7 @@ fn tables_merge_with_the_target_winning() {
         coalesce_tables(&into, &values(source), &mut Warnings::new()).unwrap();
         assert_eq!(shown(&into), coalesced, "coalesced {target:?} {source:?}");
         let into = values(target);
-        merge_tables(&into, &values(source), &mut Warnings::new()).unwrap();
+        merge_tables(&into, &values(source), Rules::Helm4, &mut Warnings::new()).unwrap();
         assert_eq!(shown(&into), merged, "merged {target:?} {source:?}");
     }
 }
@@ -138,7 +138,7 @@ fn values_that_contain_themselves_are_refused() {
     let other = values("a: {}");
     let Some(Value::Map(inner)) = other.get("a") else { panic!("a table") };
     inner.insert("a", other.clone());
-    assert!(merge_tables(&given, &other, &mut Warnings::new()).is_err());
+    assert!(merge_tables(&given, &other, Rules::Helm4, &mut Warnings::new()).is_err());
     given.remove("a");
     other.remove("a");
 }

@@ -137,7 +137,7 @@ dependencies:
     assert_eq!(path_value(values, "port"), Some(80.0.into()));
     assert_eq!(path_value(values, "host"), Some("h".into()));
     assert_eq!(shown(&table(values, "taken").unwrap()), "{here:{other:3,own:1}}");
-    assert_eq!(warnings, ["ImportValues missing table from chart a: \"missing\" is not a table"]);
+    assert_eq!(warnings, ["ImportValues missing table from chart chart=a error=\"missing\" is not a table"]);
     let imports = &processed.metadata.dependencies().next().unwrap().import_values;
     let shown: Vec<_> = imports.iter().map(|value| shown(value.as_map().unwrap())).collect();
     assert_eq!(

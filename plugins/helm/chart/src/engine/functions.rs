@@ -5,7 +5,7 @@ use super::{
     LintLog, Lookup, RenderSettings,
     report::{WARN_END, WARN_START},
 };
-use crate::log;
+use crate::{log, rules::Rules};
 use helm_template::{CallError, Context, Function, Functions, Map, Render, Signature, Str, Type, Value, fmt};
 use std::{cell::RefCell, collections::HashMap, rc::Rc};
 
@@ -51,9 +51,29 @@ impl State {
     }
 }
 
+/// What Helm 3 did not have.
+const NEW_IN_HELM4: [&str; 13] = [
+    "durationDays",
+    "durationHours",
+    "durationMicroseconds",
+    "durationMilliseconds",
+    "durationMinutes",
+    "durationNanoseconds",
+    "durationRoundTo",
+    "durationSeconds",
+    "durationTruncateTo",
+    "durationWeeks",
+    "mustToDuration",
+    "mustToToml",
+    "mustToYaml",
+];
+
 /// Every function of Helm's templates.
-pub(super) fn all() -> Functions {
+pub(super) fn all(rules: Rules) -> Functions {
     let mut functions = helm_functions::functions();
+    if rules == Rules::Helm3 {
+        NEW_IN_HELM4.iter().for_each(|name| functions.remove(name));
+    }
     let text_of_any = Signature::new(&[Type::String, Type::Any], Type::String).fallible();
     functions.insert(Function::rendering("include", text_of_any, include));
     functions.insert(Function::rendering("tpl", text_of_any, tpl));

@@ -5,7 +5,7 @@ use crate::{
     chart::Chart,
     coalesce::{Warnings, coalesce_values},
     dependencies::Processing,
-    schema::SchemaCache,
+    schema::{self, SchemaCache},
 };
 use helm_template::Map;
 use std::rc::Rc;
@@ -28,6 +28,9 @@ pub(crate) fn lint(
     let Ok(once) = coalesce_values(&chart, values, warnings) else { return Ok(None) };
     let values = coalesce_values(&chart, &once, warnings)?;
     if !settings.skip_schema_validation {
+        if settings.debug {
+            schema::remarks(&chart, &values, warnings);
+        }
         SchemaCache::default().validate(&chart, &values)?;
     }
     Prepared::new(chart, shape).execute_raw(&values, settings).map(Some)

@@ -33,7 +33,7 @@ impl Prepared {
     /// Parses all templates.
     pub(super) fn new(chart: Chart, shape: Shape) -> Self {
         let scopes = ChartScopes::new(&chart);
-        let mut set = TemplateSet::new(SET_NAME, functions::all());
+        let mut set = TemplateSet::new(SET_NAME, functions::all(chart.rules));
         let templates = parse(&scopes, &mut set);
         Self { chart, shape, scopes, set, templates }
     }
@@ -64,7 +64,7 @@ impl Prepared {
             let written = self
                 .set
                 .execute(name, scope.dot(name), &how)
-                .map_err(|error| RenderError::Execute(report::exec_error(name, &error)))?;
+                .map_err(|error| RenderError::Execute(report::exec_error(name, &error, self.chart.rules)))?;
             files.push((name.clone(), written));
         }
         Ok(files)

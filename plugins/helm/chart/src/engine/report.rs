@@ -4,6 +4,7 @@
 //! Helm takes Go's error texts apart again; so do we, from the same texts, because what it shows depends on
 //! how they happen to split.
 
+use crate::rules::Rules;
 use helm_template::{CallError, ExecCause, ExecError, ParseError};
 
 /// What `required` and `fail` put around their message, so that it can be found in the chain.
@@ -23,7 +24,7 @@ pub(super) fn parse_error(file: &str, error: &ParseError) -> String {
 
 /// The text for a template that failed: one block for each template on the way, or the message of `required`
 /// and `fail` alone. When a link of the chain does not look like an error of a template, Go's text as it is.
-pub(super) fn exec_error(file: &str, error: &ExecError) -> String {
+pub(super) fn exec_error(file: &str, error: &ExecError, rules: Rules) -> String {
     let text = error.to_string();
     // An error before anything was executing is not Go's ExecError; Helm leaves it alone.
     if error.at.is_none() && !is_incomplete(error) {
@@ -35,6 +36,9 @@ pub(super) fn exec_error(file: &str, error: &ExecError) -> String {
     };
     if let Some(message) = warning(rest) {
         return format!("execution error at ({location}): {message}");
+    }
+    if rules == Rules::Helm3 {
+        return text;
     }
     let mut blocks: Vec<Block> = Vec::new();
     for link in chain(error, &text) {
@@ -147,7 +151,7 @@ mod tests {
         let message = ExecCause::Message("nil pointer evaluating interface {}.Seconds".to_owned());
         let error = failed("c/templates/a.yaml", "c/templates/a.yaml", ".Release.Time.Seconds", message);
         assert_eq!(
-            exec_error("c/templates/a.yaml", &error),
+            exec_error("c/templates/a.yaml", &error, Rules::Helm4),
             "c/templates/a.yaml:3:7\n  executing \"c/templates/a.yaml\" at <.Release.Time.Seconds>:\n    nil pointer evaluating interface {}.Seconds"
         );
     }
@@ -159,7 +163,7 @@ mod tests {
         let cause = calling("include", CallError::Exec(Box::new(inner)));
         let outer = failed("c/templates/a.yaml", "c/templates/a.yaml", "include \"c.name\" .", cause);
         assert_eq!(
-            exec_error("c/templates/a.yaml", &outer),
+            exec_error("c/templates/a.yaml", &outer, Rules::Helm4),
             "c/templates/a.yaml:3:7\n  executing \"c/templates/a.yaml\" at <include \"c.name\" .>:\n    error calling include:\nc/templates/_h.tpl:3:7\n  executing \"c.name\" at <.Values.a.b>:\n    boom"
         );
     }
@@ -167,7 +171,7 @@ mod tests {
     #[test]
     fn a_failing_function_leaves_gos_text_as_it_is() {
         let error = failed("a", "a", "index .x 5", calling("index", CallError::new("index out of range: 5")));
-        assert_eq!(exec_error("a", &error), error.to_string());
+        assert_eq!(exec_error("a", &error, Rules::Helm4), error.to_string());
     }
 
     #[test]
@@ -175,7 +179,10 @@ mod tests {
         let message = format!("{WARN_START}a password\nis required{WARN_END}");
         let inner = failed("b", "b", "required \"\" .x", calling("required", CallError::new(message)));
         let outer = failed("a", "a", "include \"b\" .", calling("include", CallError::Exec(Box::new(inner))));
-        assert_eq!(exec_error("a", &outer), "execution error at (a:3:7): a password\nis required");
+        assert_eq!(
+            exec_error("a", &outer, Rules::Helm4),
+            "execution error at (a:3:7): a password\nis required"
+        );
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! What a template sees as its dot: one scope for each chart (`recAllTpls`).
 
-use super::RenderSettings;
+use super::{RenderSettings, chart_struct};
 use crate::{
     chart::{Chart, dependency_path},
     files_value::files_value,
+    rules::Rules,
     values::{VALUES_TYPE, table},
 };
 use helm_template::{Map, Value};
@@ -82,7 +83,10 @@ impl ChartScope {
     ) -> Map {
         let subcharts = Map::new();
         let map = Map::new();
-        map.insert("Chart", self.chart.metadata.to_value(is_root));
+        match self.chart.rules {
+            Rules::Helm4 => map.insert("Chart", self.chart.metadata.to_value(is_root)),
+            Rules::Helm3 => map.insert("Chart", chart_struct::value(&self.chart.metadata, is_root)),
+        };
         map.insert("Files", self.files.clone());
         map.insert("Release", release.clone());
         map.insert("Capabilities", capabilities.clone());

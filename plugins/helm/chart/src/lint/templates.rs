@@ -63,10 +63,11 @@ impl Linter<'_> {
         let mut how = RenderSettings::new(Release::install("test-release", &settings.namespace));
         how.capabilities.kube_version = kube_version.clone();
         how.skip_schema_validation = settings.skip_schema_validation;
+        how.debug = settings.debug;
         let (how, log) = how.linting();
         let mut warnings = Warnings::new();
         let rendered = engine::lint(chart, values, &how, &mut warnings);
-        self.remark(warnings);
+        self.remark(&warnings);
         self.report.log.append(&mut log.borrow_mut());
         let rendered = rendered.map_err(|error| error.to_string())?;
         Ok(rendered.map(|files| {

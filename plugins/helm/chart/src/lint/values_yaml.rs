@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     coalesce::{Warnings, coalesce_tables},
-    schema::SchemaCache,
+    schema::{SchemaCache, remark_on_schema},
 };
 use helm_template::Map;
 use helm_yaml::Duplicates;
@@ -26,7 +26,7 @@ impl Linter<'_> {
             Some(file) => self.check_values(&file.data, values, settings, &mut warnings),
             None => Err(format!("unable to parse YAML: read {}/{FILE}: is a directory", self.directory.path)),
         };
-        self.remark(warnings);
+        self.remark(&warnings);
         self.rule(Error, FILE, result);
     }
 
@@ -46,6 +46,9 @@ impl Linter<'_> {
         }
         match self.directory.file("values.schema.json") {
             Some(schema) if !schema.data.is_empty() && !settings.skip_schema_validation => {
+                if settings.debug {
+                    remark_on_schema(&schema.data, warnings);
+                }
                 SchemaCache::default().check_one(&schema.data, &merged)
             }
             _ => Ok(()),

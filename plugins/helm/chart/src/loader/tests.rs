@@ -89,7 +89,9 @@ fn charts_v1_take_their_dependencies_from_requirements_yaml() {
     assert_eq!(chart.metadata.dependencies().count(), 1);
     assert!(chart.files.is_empty());
     assert!(
-        warnings[0].starts_with("Warning: Dependencies are handled in Chart.yaml since apiVersion \"v2\".")
+        warnings[0]
+            .to_string()
+            .starts_with("Warning: Dependencies are handled in Chart.yaml since apiVersion \"v2\".")
     );
 }
 

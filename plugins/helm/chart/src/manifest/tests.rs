@@ -96,7 +96,7 @@ fn a_hook_with_an_unknown_event_is_dropped_and_reported() {
     let manifest = "metadata: {annotations: {helm.sh/hook: 'pre-install,crd-install'}}";
     let sorted = sort_manifests([("a", manifest)], INSTALL_ORDER, &mut warnings).unwrap();
     assert_eq!(sorted, Sorted::default());
-    assert_eq!(warnings, ["skipping unknown hooks pre-install,crd-install"]);
+    assert_eq!(warnings, ["skipping unknown hooks hookTypes=pre-install,crd-install"]);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::iter::Peekable;
 
 use helm_chart::ignore::{HELM_IGNORE, IgnoreRules};
 use helm_chart::loader::load_kept;
-use helm_chart::log::line;
+use helm_chart::log::{Level, Remark};
 use helm_chart::{Chart, File, LoadError, load_archive};
 use pilothouse_sdk::{AssetEntry, AssetFile, CommandAnswer, Host};
 
@@ -22,13 +22,19 @@ pub(super) fn load(host: &dyn Host, chart: &NamedChart, answer: &mut CommandAnsw
         let data = archive(host, chart)?;
         load_archive(&data, &mut warnings).map_err(|error| not_an_archive(&chart.name, &data, &error))
     };
-    answer.messages.extend(warnings.iter().map(info));
+    tell(&warnings, false, answer);
     chart
 }
 
-/// What Helm logs of its own accord.
-pub(super) fn info(message: &String) -> String {
-    line("INFO", message.as_bytes(), &[])
+/// Tells what Helm logs; what helps to find an error only to who asked for it.
+pub(super) fn tell(remarks: &[Remark], debug: bool, answer: &mut CommandAnswer) {
+    let told = remarks.iter().filter(|remark| debug || remark.level() > Level::Debug);
+    answer.messages.extend(told.map(Remark::line));
+}
+
+/// What Helm logs for who looks for an error.
+pub(super) fn tell_debug(message: &str, attributes: &[(&'static str, &str)], answer: &mut CommandAnswer) {
+    answer.messages.push(Remark::new(Level::Debug, message, attributes).line());
 }
 
 /// The archive's bytes.

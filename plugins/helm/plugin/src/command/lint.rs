@@ -49,6 +49,7 @@ fn settings(options: &LintOptions) -> Result<LintSettings, String> {
         namespace: options.namespace.clone(),
         kube_version,
         skip_schema_validation: options.skip_schema_validation,
+        debug: options.debug,
     })
 }
 

@@ -1,5 +1,6 @@
 //! The shapes of the options. Fields are named after Helm's flags.
 
+use helm_chart::Rules;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -23,6 +24,12 @@ pub(super) struct NamedChart {
     pub(super) asset: String,
     /// A directory, or else an archive.
     pub(super) directory: bool,
+    /// The version that was asked for.
+    #[serde(default)]
+    pub(super) version: String,
+    /// Versions that are being developed count.
+    #[serde(default)]
+    pub(super) devel: bool,
 }
 
 /// Where values come from, in the order in which later ones win.
@@ -75,12 +82,45 @@ pub(super) struct TemplateOptions {
     pub(super) output_dir: Option<String>,
     /// The release's name as a directory among the files.
     pub(super) release_name_dir: bool,
-    /// Ask the cluster what it serves, and answer `lookup` from it.
+    /// Ask the cluster what it serves, answer `lookup` from it, and hold objects against it.
     pub(super) server: bool,
+    /// No CRDs, with a cluster.
+    #[serde(default)]
+    pub(super) skip_crds: bool,
+    /// Objects that belong to somebody else may be taken over.
+    #[serde(default)]
+    pub(super) take_ownership: bool,
+    /// No look at whether documents are objects before they are read.
+    #[serde(default, rename = "disableOpenapiValidation")]
+    pub(super) skip_open_api_validation: bool,
     /// Invalid YAML as well.
     pub(super) debug: bool,
+    /// The generation of Helm that renders.
+    #[serde(default)]
+    pub(super) compat: Compat,
     /// Values.
     pub(super) values: ValuesOptions,
+}
+
+/// A generation of Helm.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub(super) enum Compat {
+    /// 3.19.
+    #[serde(rename = "3")]
+    Helm3,
+    /// 4.3.
+    #[default]
+    #[serde(rename = "4")]
+    Helm4,
+}
+
+impl From<Compat> for Rules {
+    fn from(compat: Compat) -> Self {
+        match compat {
+            Compat::Helm3 => Self::Helm3,
+            Compat::Helm4 => Self::Helm4,
+        }
+    }
 }
 
 /// Parts of a chart that `show` shows.
@@ -107,6 +147,12 @@ pub(super) struct ShowOptions {
     pub(super) chart: NamedChart,
     /// What of it.
     pub(super) part: Part,
+    /// A template for the values.
+    #[serde(default)]
+    pub(super) json_path: Option<String>,
+    /// Tell more.
+    #[serde(default)]
+    pub(super) debug: bool,
 }
 
 /// Options of `find-chart`.
@@ -163,6 +209,9 @@ pub(super) struct LintOptions {
     pub(super) with_subcharts: bool,
     /// No look at `values.schema.json`.
     pub(super) skip_schema_validation: bool,
+    /// Tell more.
+    #[serde(default)]
+    pub(super) debug: bool,
     /// Values.
     pub(super) values: ValuesOptions,
 }

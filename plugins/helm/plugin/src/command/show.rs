@@ -1,9 +1,11 @@
 //! `show`: what a chart brings with it (Helm's `pkg/action/show.go`).
 
 use helm_chart::{Chart, File, json::to_value};
+use helm_template::{Map, Value};
 use pilothouse_sdk::{CommandAnswer, Host};
 
 use super::chart;
+use super::json_path::Template;
 use super::options::{Part, ShowOptions};
 use crate::chart_record;
 
@@ -12,6 +14,9 @@ const READMES: [&str; 3] = ["readme.md", "readme.txt", "readme"];
 
 /// Shows it.
 pub(super) fn show(host: &dyn Host, options: &ShowOptions, answer: &mut CommandAnswer) -> Result<(), String> {
+    if options.debug {
+        debug(options, answer);
+    }
     let chart = chart::load(host, &options.chart, answer)?;
     let wanted = |part: Part| options.part == part || options.part == Part::All;
     let separate = options.part == Part::All;
@@ -23,8 +28,13 @@ pub(super) fn show(host: &dyn Host, options: &ShowOptions, answer: &mut CommandA
         if separate {
             line(&mut out, b"---");
         }
-        for file in chart.raw.iter().filter(|file| file.name == "values.yaml") {
-            line(&mut out, &file.data);
+        match (&options.json_path, &chart.values) {
+            (Some(template), Some(values)) => out.extend(filled(template, values)?),
+            _ => {
+                for file in chart.raw.iter().filter(|file| file.name == "values.yaml") {
+                    line(&mut out, &file.data);
+                }
+            }
         }
     }
     if wanted(Part::Readme)
@@ -45,6 +55,22 @@ pub(super) fn show(host: &dyn Host, options: &ShowOptions, answer: &mut CommandA
     }
     answer.output = out;
     Ok(())
+}
+
+/// What Helm logs before it reads a chart.
+fn debug(options: &ShowOptions, answer: &mut CommandAnswer) {
+    let chart = &options.chart;
+    chart::tell_debug("original chart version", &[("version", &chart.version)], answer);
+    if chart.version.is_empty() && chart.devel {
+        chart::tell_debug("setting version to >0.0.0-0", &[], answer);
+    }
+}
+
+/// What a template makes of the values.
+fn filled(template: &str, values: &Map) -> Result<Vec<u8>, String> {
+    let parsed =
+        Template::parse(template).map_err(|error| format!("error parsing jsonpath {template}: {error}"))?;
+    Ok(parsed.print(&Value::Map(values.clone())))
 }
 
 fn line(out: &mut Vec<u8>, bytes: &[u8]) {

@@ -8,11 +8,11 @@ use std::rc::Rc;
 use helm_chart::engine::Rendered;
 use helm_chart::log::line;
 use helm_chart::template::{self, TemplateError};
-use helm_chart::{KubeVersion, ParsedChart};
+use helm_chart::{Capabilities, Chart, KubeVersion, ParsedChart, Rules};
 use pilothouse_sdk::{CommandAnswer, CommandFile, Host, Kube};
 
 use super::options::TemplateOptions;
-use super::{chart, values};
+use super::{chart, server, values};
 use crate::kinds::Kinds;
 use crate::lookup::ClusterLookup;
 
@@ -23,20 +23,29 @@ pub(super) fn template(
     answer: &mut CommandAnswer,
 ) -> Result<(), String> {
     let mut options = options(asked)?;
-    let values = values::merged(&*host, &asked.values)?;
-    let chart = chart::load(&*host, &asked.chart, answer)?;
-    if asked.server {
-        let kube = Kube::new(host).live();
-        let kinds = Rc::new(Kinds::read(&kube).map_err(|error| unreachable(&error))?);
-        options.capabilities = Some(kinds.capabilities(&kube).map_err(|error| unreachable(&error))?);
-        options.lookup = Some(Rc::new(ClusterLookup { kube, kinds }));
+    if asked.debug {
+        debug(asked, answer);
     }
+    let values = values::merged(&*host, &asked.values)?;
+    let rules = asked.compat.into();
+    let chart = chart::load(&*host, &asked.chart, answer)?.with_rules(rules);
+    let cluster = if asked.server { Some(cluster(host, rules, &mut options)?) } else { None };
     if chart.metadata.deprecated {
-        answer.messages.push(line("WARN", b"this chart is deprecated", &[]));
+        answer.messages.push(match rules {
+            Rules::Helm3 => "WARNING: This chart is deprecated".to_owned(),
+            Rules::Helm4 => line("WARN", b"this chart is deprecated", &[]),
+        });
     }
     // The instance ends with the command, and all its memory at once.
     let chart = ManuallyDrop::new(ParsedChart::new(chart));
-    let rendered = match template::render(&chart, &values, &options) {
+    let mut remarks = Vec::new();
+    let rendered = template::render_with_remarks(&chart, &values, &options, &mut remarks);
+    if cluster.is_some() {
+        let charts = rendered.as_ref().map_or(chart.chart(), |rendered| &rendered.chart);
+        tell_of_cluster(charts, asked, answer);
+    }
+    chart::tell(&remarks, asked.debug, answer);
+    let rendered = match rendered {
         Ok(rendered) => ManuallyDrop::new(rendered),
         Err(error) => {
             if asked.debug && matches!(&error, TemplateError::Render { error } if error.after_release()) {
@@ -45,7 +54,10 @@ pub(super) fn template(
             return Err(failed(&error, asked.debug, answer));
         }
     };
-    answer.messages.extend(rendered.warnings.iter().map(chart::info));
+    if let Some((kube, kinds)) = &cluster {
+        let manifest = template::manifest(&rendered, &options);
+        server::check(kube, kinds, &manifest, &options.release_name, asked)?;
+    }
     match &asked.output_dir {
         None => {
             let printed = template::printed(&rendered, &options).map_err(|error| error.to_string())?;
@@ -78,8 +90,49 @@ fn options(asked: &TemplateOptions) -> Result<template::TemplateOptions, String>
         show_only: asked.show_only.clone(),
         is_upgrade: asked.is_upgrade,
         skip_schema_validation: asked.skip_schema_validation,
+        debug: asked.debug,
         ..template::TemplateOptions::default()
     })
+}
+
+/// Lets a rendering see the cluster.
+fn cluster(
+    host: Rc<dyn Host>,
+    rules: Rules,
+    options: &mut template::TemplateOptions,
+) -> Result<(Kube, Rc<Kinds>), String> {
+    let kube = Kube::new(host).live();
+    let kinds = Rc::new(Kinds::read(&kube).map_err(|error| unreachable(&error))?);
+    let mut capabilities = kinds.capabilities(&kube).map_err(|error| unreachable(&error))?;
+    capabilities.helm_version = Capabilities::offline(rules).helm_version;
+    options.capabilities = Some(capabilities);
+    // The cluster knows its version, and what it serves.
+    options.kube_version = None;
+    options.api_versions.clear();
+    options.lookup = Some(Rc::new(ClusterLookup { kube: kube.clone(), kinds: Rc::clone(&kinds) }));
+    Ok((kube, kinds))
+}
+
+/// What Helm logs when it may look at a cluster.
+fn tell_of_cluster(chart: &Chart, asked: &TemplateOptions, answer: &mut CommandAnswer) {
+    if !asked.skip_crds && !chart.crds().is_empty() {
+        let text =
+            b"This chart or one of its subcharts contains CRDs. Rendering may fail or contain inaccuracies.";
+        answer.messages.push(line("WARN", text, &[]));
+    }
+    if asked.debug && !asked.api_versions.is_empty() {
+        let text = "API Version list given outside of client only mode, this list will be ignored";
+        chart::tell_debug(text, &[], answer);
+    }
+}
+
+/// What Helm logs before it reads a chart.
+fn debug(asked: &TemplateOptions, answer: &mut CommandAnswer) {
+    chart::tell_debug("Original chart version", &[("version", &asked.chart.version)], answer);
+    if asked.chart.version.is_empty() && asked.chart.devel {
+        chart::tell_debug("setting version to >0.0.0-0", &[], answer);
+    }
+    chart::tell_debug("Chart path", &[("path", &asked.chart.name)], answer);
 }
 
 fn unreachable(error: &pilothouse_sdk::Error) -> String {
