@@ -41,6 +41,7 @@ pub(crate) fn shown(values: &Map) -> String {
 }
 
 impl PartialEq<&str> for Remark {
+    #[expect(clippy::cmp_owned, reason = "a remark has no text of its own to compare with")]
     fn eq(&self, other: &&str) -> bool {
         self.to_string() == *other
     }
