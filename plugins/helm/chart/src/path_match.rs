@@ -122,7 +122,9 @@ fn class_char(chunk: &[u8]) -> Result<(char, &[u8]), BadPattern> {
 
 /// The first character of a text that has one. Texts are cut between characters only where they do not match any more.
 fn first_char(text: &[u8]) -> (char, &[u8]) {
-    let valid = text.utf8_chunks().next().and_then(|chunk| chunk.valid().chars().next());
+    // No more than a character is looked at: all of the rest would be, for each of them.
+    let start = text.get(..text.len().min(char::MAX_LEN_UTF8)).unwrap_or_default();
+    let valid = start.utf8_chunks().next().and_then(|chunk| chunk.valid().chars().next());
     let character = valid.unwrap_or(char::REPLACEMENT_CHARACTER);
     let width = valid.map_or(1, char::len_utf8);
     (character, text.get(width..).unwrap_or_default())
