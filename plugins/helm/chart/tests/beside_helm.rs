@@ -1,6 +1,6 @@
 //! Charts of whoever: rendered and linted by us and by a helm 4.3.1, which have to say the same.
 //!
-//! `HELM=PATH HELM_CHARTS=DIR cargo test -p helm-chart --test beside_helm -- --ignored --nocapture` takes every chart
+//! `HELM=PATH HELM_CHARTS=DIR cargo test -p helm-chart --test beside_helm -- --nocapture` takes every chart
 //! below the directory, with its own values, with each of `ci/*.yaml`, and with each of `*-values.yaml` beside
 //! `Chart.yaml`. What depends on chance is compared by shape.
 
@@ -191,10 +191,12 @@ fn tell(what: &str, case: &Beside, verdict: Option<Verdict>, counts: &mut [usize
 }
 
 #[test]
-#[ignore = "needs a helm and charts"]
 fn charts_are_rendered_and_linted_as_helm_does_it() -> Result<()> {
-    let helm = PathBuf::from(std::env::var_os("HELM").context("HELM names a helm 4.3.1")?);
-    let below = PathBuf::from(std::env::var_os("HELM_CHARTS").context("HELM_CHARTS names a directory")?);
+    let (Some(helm), Some(below)) = (std::env::var_os("HELM"), std::env::var_os("HELM_CHARTS")) else {
+        eprintln!("SKIPPED: HELM names no helm 4.3.1, or HELM_CHARTS no directory of charts");
+        return Ok(());
+    };
+    let (helm, below) = (PathBuf::from(helm), PathBuf::from(below));
     let mut found = Vec::new();
     charts(&below, &mut found)?;
     found.sort();
