@@ -85,6 +85,21 @@ impl Daemon {
         self.last_pid().is_none_or(|pid| test_kill_process(pid).is_err())
     }
 
+    /// Whether the process is gone, and not merely going: one that ends has no command line any more while the kernel
+    /// still takes its memory and files away from it. A zombie counts as gone; its parent will come for it.
+    fn left(&self, pid: Pid) -> bool {
+        let state = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).unwrap_or_default();
+        // "pid (name) state ...", where the name may hold anything.
+        let state = state.rsplit_once(')').and_then(|(_, rest)| rest.trim_start().chars().next());
+        match state {
+            None | Some('Z' | 'X') => true,
+            Some(_) => {
+                let command = fs::read(format!("/proc/{}/cmdline", pid.as_raw_nonzero())).unwrap_or_default();
+                !command.is_empty() && self.pid().is_none()
+            }
+        }
+    }
+
     /// Sends a signal, if it runs.
     pub(crate) fn signal(&self, signal: Signal) {
         if let Some(pid) = self.pid() {
@@ -94,10 +109,11 @@ impl Daemon {
 
     /// Stops it: asks first, then makes it.
     pub(crate) fn stop(&self) {
+        let pid = self.pid();
         // One that stands still would not hear the question.
         self.signal(Signal::CONT);
         self.signal(Signal::TERM);
-        if !wait_until(PATIENCE, || self.pid().is_none()) {
+        if !wait_until(PATIENCE, || pid.is_none_or(|pid| self.left(pid))) {
             self.kill();
         }
         let _ = fs::remove_file(self.pid_file());
@@ -105,8 +121,9 @@ impl Daemon {
 
     /// Ends it at once.
     pub(crate) fn kill(&self) {
+        let pid = self.pid();
         self.signal(Signal::KILL);
-        wait_until(PATIENCE, || self.pid().is_none());
+        wait_until(PATIENCE, || pid.is_none_or(|pid| self.left(pid)));
         let _ = fs::remove_file(self.pid_file());
     }
 

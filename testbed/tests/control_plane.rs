@@ -51,7 +51,9 @@ fn a_cluster_that_is_down_leaves_neither_directory_nor_processes() {
     assert_eq!(pids.len(), 3);
     cluster.down();
     assert!(!directory.exists());
-    assert!(pids.iter().all(|pid| !Path::new(&format!("/proc/{pid}")).exists()));
+    // A thread of ours waits for each; it may not have come to it yet.
+    let reaped = || pids.iter().all(|pid| !Path::new(&format!("/proc/{pid}")).exists());
+    assert!(pilothouse_testbed::process::wait_until(std::time::Duration::from_secs(20), reaped));
 }
 
 #[test]
