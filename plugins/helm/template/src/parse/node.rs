@@ -100,10 +100,13 @@ pub(crate) struct Nodes {
     numbers: Vec<Number>,
 }
 
+/// Actions that room is made for beforehand.
+const MOST_EXPECTED: usize = 1024;
+
 impl Nodes {
-    /// None yet, with room for as many as a text usually has.
+    /// None yet, with room for as many as a text usually has: one that is nothing but braces gets no more than that.
     pub(super) fn of(source: &Str) -> Self {
-        let actions = memchr::memchr_iter(b'{', source.as_bytes()).count() / 2;
+        let actions = memchr::memmem::find_iter(source.as_bytes(), b"{{").take(MOST_EXPECTED).count();
         Self {
             source: source.clone(),
             all: Vec::with_capacity(actions * 4),
@@ -241,5 +244,16 @@ fn write_names(out: &mut String, names: &[Str], dot_first: bool) {
             out.push('.');
         }
         out.push_str(&name.to_str_lossy());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_of_nothing_but_braces_gets_no_more_room_than_a_large_chart() {
+        let nodes = Nodes::of(&Str::from("{".repeat(4 << 20)));
+        assert!(nodes.all.capacity() <= MOST_EXPECTED * 8, "{}", nodes.all.capacity());
     }
 }
