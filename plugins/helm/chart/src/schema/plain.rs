@@ -7,6 +7,7 @@
 use helm_template::{List, Map, Value};
 use regex::Regex;
 use serde_json::{Map as Object, Value as Json};
+use std::cell::Cell;
 use std::collections::HashMap;
 
 /// Whole numbers up to here are the same as floats.
@@ -15,6 +16,10 @@ const EXACT: f64 = 9_007_199_254_740_992.0;
 const MAX_DEPTH: usize = 64;
 /// Compiling many takes as long as the library does.
 const MAX_PATTERNS: usize = 32;
+/// References below references multiply: looking at more schemas than this takes longer than the library does.
+const MAX_STEPS: u32 = 1_000_000;
+/// Comparing all entries of a longer list with each other takes longer, too.
+const MAX_DISTINCT: usize = 512;
 
 /// What `$schema` may say: drafts in which the keywords below mean the same.
 const DRAFTS: [&str; 7] = [
@@ -71,6 +76,7 @@ const UNUSUAL: [&str; 35] = [
 pub(super) struct Plain<'s> {
     root: &'s Json,
     patterns: &'s Patterns,
+    steps: Cell<u32>,
 }
 
 /// The patterns of a schema, compiled.
@@ -163,7 +169,7 @@ fn target<'s>(root: &'s Json, reference: &Json) -> Option<&'s Json> {
 impl<'s> Plain<'s> {
     /// A schema with its [`patterns`].
     pub(super) fn new(root: &'s Json, patterns: &'s Patterns) -> Self {
-        Self { root, patterns }
+        Self { root, patterns, steps: Cell::new(MAX_STEPS) }
     }
 
     /// Whether a value fits; `None` where that is not sure.
@@ -173,6 +179,7 @@ impl<'s> Plain<'s> {
 
     fn fits(&self, schema: &Json, value: &Value, depth: usize) -> Option<bool> {
         let depth = depth.checked_sub(1)?;
+        self.steps.set(self.steps.get().checked_sub(1)?);
         match schema {
             Json::Bool(allowed) => Some(*allowed),
             Json::Object(keywords) => match keywords.get("$ref") {
@@ -309,7 +316,11 @@ fn is_type(name: &Json) -> bool {
 }
 
 fn distinct(values: &[Json]) -> bool {
-    values.iter().enumerate().all(|(index, value)| !values.iter().take(index).any(|other| other == value))
+    values.len() <= MAX_DISTINCT
+        && values
+            .iter()
+            .enumerate()
+            .all(|(index, value)| !values.iter().take(index).any(|other| other == value))
 }
 
 fn has_type(value: &Value, name: &Json) -> Option<bool> {

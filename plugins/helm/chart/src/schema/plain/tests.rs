@@ -152,3 +152,23 @@ fn schemas_of_other_kinds_are_left_to_the_library() {
         assert!(patterns(&schema).is_none(), "{schema}");
     }
 }
+
+#[test]
+fn references_that_multiply_are_given_up_before_they_take_long() {
+    let mut definitions = serde_json::Map::new();
+    for level in 0..40 {
+        let next = json!({"$ref": format!("#/$defs/d{}", level + 1)});
+        definitions.insert(format!("d{level}"), json!({"anyOf": [next, next]}));
+    }
+    definitions.insert("d40".to_owned(), json!({"type": "string"}));
+    let schema = json!({"$ref": "#/$defs/d0", "$defs": definitions});
+    let patterns = patterns(&schema).unwrap();
+    assert_eq!(Plain::new(&schema, &patterns).allows(&Value::Bool(true)), None);
+}
+
+#[test]
+fn very_long_lists_of_choices_are_left_to_the_library() {
+    let choices = |many: usize| json!({"enum": (0..many).collect::<Vec<_>>()});
+    assert!(patterns(&choices(MAX_DISTINCT)).is_some());
+    assert!(patterns(&choices(MAX_DISTINCT + 1)).is_none());
+}
