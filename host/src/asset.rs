@@ -63,7 +63,8 @@ pub struct Asset {
     pub path: PathBuf,
     links: Links,
     state: Mutex<Option<Arc<AssetState>>>,
-    /// The latest list. Whoever asks for files has just asked which there are.
+    /// The latest list. Whoever asks for files has just asked which there are. Only for trees of the person at the command
+    /// line: in others a file may become a link that leads out after the list was made.
     listed: Mutex<Option<Arc<[Entry]>>>,
 }
 
@@ -118,7 +119,9 @@ impl Asset {
     /// When a directory cannot be.
     pub fn list(&self) -> Result<Arc<[Entry]>, AssetError> {
         let entries: Arc<[Entry]> = tree::list(&self.path, self.links)?.into();
-        *self.listed.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&entries));
+        if self.links == Links::Anywhere {
+            *self.listed.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&entries));
+        }
         Ok(entries)
     }
 
@@ -246,6 +249,19 @@ mod tests {
             assert!(error.contains(said), "{error}");
         }
         assert!(asset.read().is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_became_a_link_out_of_the_tree_after_it_was_listed_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("users");
+        fs::write(&path, "nobody").unwrap();
+        let asset = Asset::new("x", dir.path());
+        asset.list().unwrap();
+        fs::remove_file(&path).unwrap();
+        std::os::unix::fs::symlink("/etc/passwd", &path).unwrap();
+        assert!(matches!(asset.read_files(&["users".to_owned()]), Err(AssetError::Outside { .. })));
     }
 
     #[cfg(unix)]
