@@ -23,3 +23,4 @@ pub mod plugin;
 pub mod status;
 pub mod telemetry;
 pub mod watches_file;
+pub mod whole_file;

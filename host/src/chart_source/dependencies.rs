@@ -18,6 +18,7 @@ use super::{LocateError, Located};
 use crate::cli::helm::{ChartArgs, GlobalArgs};
 use crate::command::{self, PersonFile, Question};
 use crate::plugin::bindings::CommandAnswer;
+use crate::whole_file;
 
 /// The asset that is a chart.
 const CHART: &str = "chart";
@@ -162,7 +163,7 @@ impl Update<'_> {
             let target = target.display().to_string();
             return Err(LocateError::NotFound(format!("the {name} file is a symlink to {target:?}")));
         }
-        Ok(std::fs::write(path, lock.text)?)
+        Ok(whole_file::rewrite(&path, lock.text.as_bytes())?)
     }
 
     /// A path that a repository `file://…` names.

@@ -9,6 +9,7 @@ use crate::plugin::compiled::compile_ahead;
 use crate::plugin::compiler::CompileError;
 use crate::plugin::manifest::{Manifest, ManifestError};
 use crate::plugin::package::{Package, PackageError, embed};
+use crate::whole_file;
 
 /// Files of plugins.
 #[derive(Debug, Subcommand)]
@@ -128,15 +129,7 @@ fn build(component: &Path, manifest: &Path, output: &Path) -> Result<String, Plu
 /// The host may be watching the directory: the file appears under its name when it is whole.
 fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), PluginCommandError> {
     let failed = |source| PluginCommandError::File { path: path.display().to_string(), source };
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(directory).map_err(failed)?;
-    std::io::Write::write_all(&mut file, bytes).map_err(failed)?;
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        std::fs::set_permissions(file.path(), std::fs::Permissions::from_mode(0o644)).map_err(failed)?;
-    }
-    file.persist(path).map(drop).map_err(|error| failed(error.error))
+    whole_file::write(path, bytes, 0o644).map_err(failed)
 }
 
 fn compile(plugins: &[PathBuf], directory: &Path) -> Result<String, PluginCommandError> {

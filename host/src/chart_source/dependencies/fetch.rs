@@ -8,6 +8,7 @@ use super::{Locked, Update, is_oci, tell};
 use crate::chart_source::repository::{self, Entry};
 use crate::chart_source::{LocateError, registry};
 use crate::cli::helm::ChartArgs;
+use crate::error_text::without_login;
 
 /// Fetches everything, and then takes the place of what was there.
 pub(super) fn fetch(
@@ -50,20 +51,21 @@ fn one(
     }
     if repository.starts_with("file://") {
         if update.global.debug {
-            tell(&format!("Archiving {name} from repo {repository}"));
+            tell(&format!("Archiving {name} from repo {}", without_login(repository)));
         }
         return packed(update, dependency, into);
     }
+    let what = format!("{name} from repo {}", without_login(repository));
     let found = if is_oci(repository) {
         Source::Registry(format!("{repository}/{name}:{version}"))
     } else {
         Source::find(update, dependency, repositories)?
     };
     if urls.iter().any(|url| url == found.url()) {
-        tell(&format!("Already downloaded {} from repo {}", dependency.name, dependency.repository));
+        tell(&format!("Already downloaded {what}"));
         return Ok(());
     }
-    tell(&format!("Downloading {} from repo {}", dependency.name, dependency.repository));
+    tell(&format!("Downloading {what}"));
     urls.push(found.url().to_owned());
     found.download(update, dependency, into)
 }
@@ -100,8 +102,8 @@ impl Source {
     fn download(&self, update: &Update<'_>, dependency: &Locked, into: &Path) -> Result<(), LocateError> {
         let refused = |error: LocateError| {
             let url = match self {
-                Self::Registry(_) => format!("{}/{}", dependency.repository, dependency.name),
-                Self::Web { url, .. } => crate::error_text::without_login(url),
+                Self::Registry(_) => format!("{}/{}", without_login(&dependency.repository), dependency.name),
+                Self::Web { url, .. } => without_login(url),
             };
             LocateError::NotFound(format!("could not download {url}: {error}"))
         };

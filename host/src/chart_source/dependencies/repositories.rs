@@ -9,6 +9,7 @@ use super::{Requirement, Update, is_oci, tell};
 use crate::chart_source::LocateError;
 use crate::chart_source::repository::{self, Entry};
 use crate::error_text::without_login;
+use crate::whole_file;
 
 /// Where dependencies come from.
 pub(super) struct Repositories {
@@ -107,7 +108,7 @@ impl Repositories {
 fn fetch_index(entry: &Entry, cache: &Path, is_known: bool) {
     let kept = repository::fetch_index(entry).and_then(|bytes| {
         std::fs::create_dir_all(cache)?;
-        Ok(std::fs::write(cache.join(format!("{}-index.yaml", entry.name)), bytes)?)
+        Ok(whole_file::rewrite(&cache.join(format!("{}-index.yaml", entry.name)), &bytes)?)
     });
     let url = without_login(&entry.url);
     let shown = if is_known { &entry.name } else { &url };

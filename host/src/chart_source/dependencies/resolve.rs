@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::repositories::Repositories;
 use super::{Locked, Requirement, Update, is_oci};
 use crate::chart_source::{LocateError, registry, repository};
+use crate::error_text::without_login;
 
 /// A version for each requirement.
 pub(super) fn resolve(
@@ -22,6 +23,7 @@ pub(super) fn resolve(
             }),
             None => {
                 let Requirement { name, repository, version, .. } = requirement;
+                let repository = without_login(repository);
                 missing.push(format!("{name:?} (repository {repository:?}, version {version:?})"));
             }
         }
@@ -66,7 +68,8 @@ fn version(
         let reference = format!("{repository}/{name}");
         let tag = registry::newest(&reference, version, update.args, update.global).map_err(|error| {
             LocateError::NotFound(format!(
-                "could not retrieve list of tags for repository {repository}: {error}"
+                "could not retrieve list of tags for repository {}: {error}",
+                without_login(repository)
             ))
         })?;
         return Ok(Some(tag.unwrap_or_else(|| version.clone())));
@@ -81,6 +84,7 @@ fn version(
     match repository::find_quietly(&index, name, version, update.global)? {
         Ok(found) => Ok(found.get("version").and_then(Value::as_str).map(ToOwned::to_owned)),
         Err(message) if message.contains("no chart name found") => {
+            let repository = without_login(repository);
             Err(LocateError::NotFound(format!("{name} chart not found in repo {repository}")))
         }
         Err(_) => Ok(None),

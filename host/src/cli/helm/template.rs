@@ -89,9 +89,8 @@ pub struct TemplateArgs {
     pub global: GlobalArgs,
 }
 
-/// Flags of `helm install` that `helm template` takes and that change nothing of what is printed, but for what is refused with
-/// a cluster. Taken, so that scripts
-/// work unchanged.
+/// Flags of `helm install` that `helm template` takes and that change nothing of what is printed, but for what is refused
+/// with a cluster. Taken, so that scripts work unchanged.
 #[derive(Clone, Debug, Default, Args)]
 pub struct IdleArgs {
     #[arg(long, hide = true)]

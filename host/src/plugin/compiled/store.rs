@@ -1,5 +1,6 @@
 //! A directory of compiled files, each with a keyed hash beside it.
 
+use crate::whole_file::{self, set_mode};
 use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -109,7 +110,7 @@ impl Store {
         let path = self.directory.join(name);
         file.as_file_mut().rewind()?;
         let tag = self.mac(file.as_file_mut(), name)?;
-        write_whole(&tag_of(&path), tag.as_bytes(), self.mode)?;
+        whole_file::write(&tag_of(&path), tag.as_bytes(), self.mode)?;
         set_mode(file.path(), self.mode)?;
         file.persist(&path).map_err(|error| error.error)?;
         if self.mode == PRIVATE {
@@ -186,14 +187,6 @@ fn tag_of(path: &Path) -> PathBuf {
     path.with_extension("tag")
 }
 
-fn write_whole(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
-    let directory = path.parent().unwrap_or(Path::new("."));
-    let mut file = NamedTempFile::new_in(directory)?;
-    file.write_all(content)?;
-    set_mode(file.path(), mode)?;
-    file.persist(path).map(drop).map_err(|error| error.error)
-}
-
 /// The key that is there, else a new one.
 fn key_in(directory: &Path, mode: u32) -> io::Result<Key> {
     let path = directory.join(KEY);
@@ -206,19 +199,8 @@ fn key_in(directory: &Path, mode: u32) -> io::Result<Key> {
     }
     let mut key = [0; 64];
     getrandom::fill(&mut key).map_err(|error| io::Error::other(error.to_string()))?;
-    write_whole(&path, &key, mode)?;
+    whole_file::write(&path, &key, mode)?;
     Ok(key)
-}
-
-#[cfg(unix)]
-fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt as _;
-    fs::set_permissions(path, fs::Permissions::from_mode(mode))
-}
-
-#[cfg(not(unix))]
-fn set_mode(_: &Path, _: u32) -> io::Result<()> {
-    Ok(())
 }
 
 #[cfg(not(unix))]
