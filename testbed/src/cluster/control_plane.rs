@@ -17,7 +17,7 @@ use crate::progress::Progress;
 pub(super) const DAEMONS: [&str; 3] = ["etcd", "kube-apiserver", "kube-controller-manager"];
 
 /// How long each may take, on a machine that is busy with a build.
-const START: Duration = Duration::from_secs(120);
+const START: Duration = Duration::from_secs(300);
 
 /// Starts them and waits until the controllers are at work.
 pub(super) fn start(

@@ -10,7 +10,7 @@ use crate::cluster::Cluster;
 use crate::error::{Error, Result};
 use crate::process::run;
 
-const START: Duration = Duration::from_secs(60);
+const START: Duration = Duration::from_secs(180);
 
 /// Starts one of the node's programs.
 pub(super) fn start(
