@@ -106,14 +106,25 @@ pub(super) fn read<'a>(
         let too_large = || AssetError::TooLarge { path: root.display().to_string() };
         let real = entry.real.as_ref().map_err(Clone::clone)?;
         let file = fs::File::open(real).map_err(|error| unreadable(real, &error))?;
-        // With room for one byte more, one read is enough to see the end.
-        let mut content = Vec::with_capacity(usize::try_from(entry.size.min(left)).unwrap_or(0) + 1);
-        // It may have grown since it was listed.
-        file.take(left + 1).read_to_end(&mut content).map_err(|error| unreadable(real, &error))?;
+        let content = content(file, entry.size, left).map_err(|error| unreadable(real, &error))?;
         left = left.checked_sub(u64::try_from(content.len()).unwrap_or(u64::MAX)).ok_or_else(too_large)?;
         Ok(AssetFile { path: entry.path.clone(), content })
     };
     entries.into_iter().map(file).collect()
+}
+
+/// All of a file that had this size when it was listed, or one byte more than `most`.
+fn content(mut file: fs::File, size: u64, most: u64) -> std::io::Result<Vec<u8>> {
+    let size = usize::try_from(size.min(most)).unwrap_or(0);
+    // Room for one byte more: a read that leaves it empty has seen the end.
+    let mut content = vec![0; size + 1];
+    let read = file.read(&mut content)?;
+    content.truncate(read);
+    if read != size {
+        // It has grown or shrunk, or the system gives it in pieces.
+        file.take((most + 1).saturating_sub(read as u64)).read_to_end(&mut content)?;
+    }
+    Ok(content)
 }
 
 fn unreadable(path: &Path, error: &std::io::Error) -> AssetError {

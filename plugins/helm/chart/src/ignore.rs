@@ -32,7 +32,7 @@ pub struct IgnoreRules {
 
 #[derive(Debug, Clone)]
 struct Rule {
-    pattern: String,
+    pattern: Pattern,
     negated: bool,
     directories_only: bool,
     last_element_only: bool,
@@ -74,7 +74,7 @@ impl IgnoreRules {
         let (directories_only, rule) = rule.strip_suffix('/').map_or((false, rule), |rule| (true, rule));
         let (anchored, rule) = rule.strip_prefix('/').map_or((false, rule), |rule| (true, rule));
         self.rules.push(Rule {
-            pattern: rule.to_owned(),
+            pattern: Pattern::new(rule),
             negated,
             directories_only,
             last_element_only: !anchored && !rule.contains('/'),
@@ -88,12 +88,14 @@ impl IgnoreRules {
         if matches!(path, "" | "." | "./") {
             return false;
         }
+        let base = go_path::base(path);
         for rule in &self.rules {
+            let matches = || rule.pattern.matches(if rule.last_element_only { base } else { path });
             if rule.negated {
-                if (rule.directories_only && !is_directory) || !rule.matches(path) {
+                if (rule.directories_only && !is_directory) || !matches() {
                     return true;
                 }
-            } else if (is_directory || !rule.directories_only) && rule.matches(path) {
+            } else if (is_directory || !rule.directories_only) && matches() {
                 return true;
             }
         }
@@ -103,16 +105,73 @@ impl IgnoreRules {
     /// Whether a file is left out: it or a directory above it is ignored.
     #[must_use]
     pub fn ignores_file(&self, path: &str) -> bool {
-        let mut parents = path.match_indices('/').filter_map(|(slash, _)| path.get(..slash));
-        parents.any(|parent| self.ignores(parent, true)) || self.ignores(path, false)
+        self.files().ignores(path)
+    }
+
+    /// Asks about many files: those of a directory should come one after the other.
+    #[must_use]
+    pub fn files(&self) -> Files<'_> {
+        Files { rules: self, directory: String::new(), ignored: false }
     }
 }
 
-impl Rule {
-    fn matches(&self, path: &str) -> bool {
-        let name = if self.last_element_only { go_path::base(path) } else { path };
-        // Helm logs a mistake that shows only now, and goes on.
-        matches(&self.pattern, name).unwrap_or(false)
+/// What is left out of many files, one after the other.
+#[derive(Debug)]
+pub struct Files<'r> {
+    rules: &'r IgnoreRules,
+    /// The directory of the last file, and whether it or one above it is ignored.
+    directory: String,
+    ignored: bool,
+}
+
+impl Files<'_> {
+    /// Whether a file is left out: it or a directory above it is ignored.
+    pub fn ignores(&mut self, path: &str) -> bool {
+        let directory = path.rfind('/').and_then(|slash| path.get(..slash)).unwrap_or_default();
+        if directory != self.directory {
+            let mut above = path.match_indices('/').filter_map(|(slash, _)| path.get(..slash));
+            self.ignored = above.any(|directory| self.rules.ignores(directory, true));
+            directory.clone_into(&mut self.directory);
+        }
+        self.ignored || self.rules.ignores(path, false)
+    }
+}
+
+/// A shell pattern. Most are of a kind that is told at a glance.
+#[derive(Debug, Clone)]
+enum Pattern {
+    /// No special character.
+    Exact(String),
+    /// A star, then none.
+    Suffix(String),
+    /// A star at the end only.
+    Prefix(String),
+    Other(String),
+}
+
+impl Pattern {
+    fn new(pattern: &str) -> Self {
+        let plain = |text: &&str| !text.contains(['*', '?', '[', '\\']);
+        if plain(&pattern) {
+            Self::Exact(pattern.to_owned())
+        } else if let Some(suffix) = pattern.strip_prefix('*').filter(plain) {
+            Self::Suffix(suffix.to_owned())
+        } else if let Some(prefix) = pattern.strip_suffix('*').filter(plain) {
+            Self::Prefix(prefix.to_owned())
+        } else {
+            Self::Other(pattern.to_owned())
+        }
+    }
+
+    fn matches(&self, name: &str) -> bool {
+        let no_slash = |rest: &str| !rest.contains('/');
+        match self {
+            Self::Exact(text) => name == text,
+            Self::Suffix(suffix) => name.strip_suffix(suffix.as_str()).is_some_and(no_slash),
+            Self::Prefix(prefix) => name.strip_prefix(prefix.as_str()).is_some_and(no_slash),
+            // Helm logs a mistake that shows only now, and goes on.
+            Self::Other(pattern) => matches(pattern, name).unwrap_or(false),
+        }
     }
 }
 
@@ -176,6 +235,27 @@ mod tests {
         assert!(rules.ignores_file("templates/.hidden.yaml"));
         assert!(!rules.ignores_file("templates/shown.yaml"));
         assert!(!rules.ignores_file(".hidden"));
+    }
+
+    #[test]
+    fn what_is_told_at_a_glance_is_what_the_pattern_says() {
+        let patterns = ["", "a", "a.b", "*", "*a", "a*", "*.b", "a/*", "*/b", "a/b", "**", "a]", "*]", "ä*"];
+        let names = ["", "a", "b", "ab", "a.b", "a/b", "x/a", "a/b/c", "a]", "ä", "äb", "/", "a/"];
+        for (pattern, name) in patterns.iter().flat_map(|p| names.iter().map(move |n| (p, n))) {
+            let told = Pattern::new(pattern).matches(name);
+            assert_eq!(told, matches(pattern, name).unwrap(), "{pattern:?} on {name:?}");
+        }
+    }
+
+    #[test]
+    fn files_one_after_the_other_are_told_as_each_alone() {
+        let rules = IgnoreRules::parse("ci/\n*.bak\ndocs/x.md").unwrap();
+        let paths =
+            ["a.yaml", "ci/a", "ci/b/c", "cib/a", "docs/x.md", "docs/y.md", "d/ci/a", "d/a.bak", "d/a"];
+        let mut files = rules.files();
+        let told = paths.map(|path| files.ignores(path));
+        assert_eq!(told, [false, true, true, false, true, false, true, true, false]);
+        assert_eq!(told, paths.map(|path| rules.ignores_file(path)));
     }
 
     #[test]

@@ -132,7 +132,8 @@ fn kept(mut files: Vec<File>) -> Result<Vec<File>, LoadError> {
         None => IgnoreRules::default(),
     };
     rules.add_defaults()?;
-    files.retain(|file| !rules.ignores_file(&file.name));
+    let mut ignored = rules.files();
+    files.retain(|file| !ignored.ignores(&file.name));
     Ok(files)
 }
 

@@ -3,12 +3,13 @@
 //! Errors say which expression was being evaluated last. Instructions that begin to evaluate an
 //! expression therefore carry its node, exactly where text/template/exec.go calls `s.at`.
 
+use std::cell::OnceCell;
 use std::fmt;
 use std::rc::Rc;
 
 use crate::builtin::Builtin;
 use crate::function::Function;
-use crate::parse::{NodeId, Nodes, Row};
+use crate::parse::{self, NodeId, Nodes, Row};
 use crate::value::{Str, Type, Value};
 
 /// One instruction.
@@ -176,16 +177,31 @@ pub(crate) struct Unit {
     /// The name the text was parsed under.
     pub(crate) name: Str,
     pub(crate) text: Str,
-    pub(crate) nodes: Nodes,
-    pub(crate) constants: Vec<Value>,
+    /// What is asked for is a row of these.
+    pub(crate) names: Box<[Str]>,
+    pub(crate) constants: Box<[Value]>,
     pub(crate) functions: Vec<Rc<Function>>,
+    /// Larger than all the rest, and needed where something fails: so it is made again then.
+    pub(crate) nodes: OnceCell<Nodes>,
+}
+
+impl Unit {
+    /// The syntax tree of the text.
+    pub(crate) fn nodes(&self) -> &Nodes {
+        self.nodes.get_or_init(|| parse::nodes(self))
+    }
+
+    /// Names that an instruction is about.
+    pub(crate) fn names(&self, row: Row) -> &[Str] {
+        row.of(&self.names)
+    }
 }
 
 /// A compiled template.
 pub(crate) struct Template {
     pub(crate) name: Str,
     pub(crate) unit: Rc<Unit>,
-    pub(crate) ops: Vec<Op>,
+    pub(crate) ops: Box<[Op]>,
     /// How many variables live at once, `$` included.
     pub(crate) slots: u16,
     /// Whether it has nothing but blanks and comments; such a one does not replace another.
@@ -198,11 +214,12 @@ impl Template {
         let unit = Unit {
             name: Str::default(),
             text: Str::default(),
-            nodes: Nodes::default(),
-            constants: Vec::new(),
+            names: Box::default(),
+            constants: Box::default(),
             functions: Vec::new(),
+            nodes: OnceCell::new(),
         };
-        Self { name: Str::default(), unit: Rc::new(unit), ops: Vec::new(), slots: 0, is_empty: true }
+        Self { name: Str::default(), unit: Rc::new(unit), ops: Box::default(), slots: 0, is_empty: true }
     }
 }
 

@@ -172,6 +172,11 @@ impl Functions {
         self.0.keys()
     }
 
+    /// These functions, in place of others of the same name.
+    pub(crate) fn of(functions: &[Rc<Function>]) -> Self {
+        Self(functions.iter().map(|function| (function.name.clone(), function.clone())).collect())
+    }
+
     pub(crate) fn contains(&self, name: impl AsRef<[u8]>) -> bool {
         self.0.contains_key(name.as_ref())
     }

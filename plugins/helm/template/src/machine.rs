@@ -343,7 +343,7 @@ impl<'c> Machine<'c> {
         match value {
             Value::Nil if form == Form::Absent => self.out.extend_from_slice(b"<no value>"),
             Value::Func(_) => {
-                let shown = self.template.unit.nodes.text(node);
+                let shown = self.template.unit.nodes().text(node);
                 return self.message(format!("can't print {shown} of type {}", value.type_name()));
             }
             _ => fmt::append_printable(&mut self.out, &value).map_err(LimitExceeded::from)?,

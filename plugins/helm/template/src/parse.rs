@@ -13,21 +13,23 @@ mod node;
 mod number;
 mod token;
 
+use std::cell::OnceCell;
 use std::rc::Rc;
 
 use self::block::Block;
 use self::emit::{Draft, Emitter};
 use self::lex::Lexer;
 use self::lookahead::Lookahead;
-pub(crate) use self::node::{NO_NODE, NodeId, NodeKind, Nodes, Row};
+pub(crate) use self::node::{Callee, NO_NODE, NodeId, NodeKind, Nodes, Row};
 pub(crate) use self::number::Number;
 use self::token::TokenKind;
+use crate::builtin::Builtin;
 use crate::code::{Op, Template, Unit};
 use crate::error::ParseError;
 use crate::fmt::quote;
 use crate::function::Functions;
-use crate::hash::FastMap;
-use crate::value::Str;
+use crate::hash::{FastMap, FastSet, Word};
+use crate::value::{Str, Value};
 
 type Result<T> = std::result::Result<T, ParseError>;
 
@@ -35,43 +37,89 @@ type Result<T> = std::result::Result<T, ParseError>;
 ///
 /// # Errors
 /// [`ParseError`] with Go's text.
-pub(crate) fn parse(name: &Str, text: &Str, functions: &Functions) -> Result<Vec<Rc<Template>>> {
-    let mut parser = Parser {
-        name,
-        lexer: Lexer::new(text.as_bytes()),
-        nodes: Nodes::of(text),
-        pending: Vec::new(),
-        emitter: Emitter::new(functions),
-        functions,
-        interned: FastMap::default(),
-        tree: Tree::new(Origin::Main),
-        outer: Vec::new(),
-        finished: Vec::new(),
-    };
-    parser.lexer.break_ok = !functions.contains(b"break");
-    parser.lexer.continue_ok = !functions.contains(b"continue");
+pub(crate) fn parse(
+    name: &Str,
+    text: &Str,
+    functions: &Functions,
+    scratch: &mut Scratch,
+) -> Result<Vec<Rc<Template>>> {
+    let mut parser = Parser::new(name, text, functions, scratch);
     parser.run()?;
-    let Parser { nodes, emitter, finished, .. } = parser;
+    let Parser { emitter, finished, scratch, .. } = parser;
+    let Emitter { mut constants, functions, .. } = emitter;
     let unit = Rc::new(Unit {
         name: name.clone(),
         text: text.clone(),
-        nodes,
-        constants: emitter.constants,
-        functions: emitter.functions,
+        names: scratch.nodes.take_names(),
+        constants: constants.drain(..).collect(),
+        functions,
+        nodes: OnceCell::new(),
     });
-    Ok(finished.into_iter().map(|draft| Rc::new(draft.into_template(&unit))).collect())
+    scratch.constants = constants;
+    Ok(finished.into_iter().map(|template| Rc::new(template.of(&unit))).collect())
 }
+
+/// The syntax tree of a text that was parsed before.
+pub(crate) fn nodes(unit: &Unit) -> Nodes {
+    let (functions, mut scratch) = (Functions::of(&unit.functions), Scratch::default());
+    match Parser::new(&unit.name, &unit.text, &functions, &mut scratch).run() {
+        Ok(()) => scratch.nodes,
+        // It was parsed before.
+        Err(_) => Nodes::default(),
+    }
+}
+
+/// What parsing works in. It is kept from one text to the next: memory that was never touched before costs more than all
+/// that is done with it.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch {
+    nodes: Nodes,
+    /// Nodes that will lie side by side once all of them are read, those of the innermost list last.
+    pending: Vec<NodeId>,
+    constants: Vec<Value>,
+    /// Empty.
+    ops: Vec<Vec<Op>>,
+    /// Each name once.
+    words: FastSet<Str>,
+}
+
+impl Scratch {
+    /// Ready for another text.
+    fn restart(&mut self, text: &Str) {
+        self.nodes.restart(text);
+        self.pending.clear();
+        self.constants.clear();
+        if self.words.len() > MOST_WORDS {
+            self.words.clear();
+        }
+    }
+
+    fn word(&mut self, name: &[u8]) -> Str {
+        if let Some(known) = self.words.get(name) {
+            return known.clone();
+        }
+        let word = Str::from_bytes(name);
+        self.words.insert(word.clone());
+        word
+    }
+
+    fn draft(&mut self) -> Draft {
+        let dollar = self.word(b"$");
+        Draft::new(self.ops.pop().unwrap_or_default(), dollar)
+    }
+}
+
+/// Names that are kept. Texts that templates make up may have any number of them.
+const MOST_WORDS: usize = 1 << 14;
 
 struct Parser<'s> {
     name: &'s Str,
     lexer: Lexer<'s>,
-    nodes: Nodes,
-    /// Nodes that will lie side by side once all of them are read, those of the innermost list last.
-    pending: Vec<NodeId>,
-    emitter: Emitter<'s>,
+    scratch: &'s mut Scratch,
+    emitter: Emitter,
     functions: &'s Functions,
-    /// Each name of the text once.
-    interned: FastMap<&'s [u8], Str>,
+    /// Each function the text names.
+    called: FastMap<Word<'s>, (Str, Callee)>,
     /// The template being parsed.
     tree: Tree,
     /// Those it stands in, with their code.
@@ -103,11 +151,11 @@ struct Tree {
 }
 
 impl Tree {
-    fn new(origin: Origin) -> Self {
+    fn new(origin: Origin, dollar: Str) -> Self {
         Self {
             origin,
             lookahead: Lookahead::default(),
-            vars: vec![Str::from("$")],
+            vars: vec![dollar],
             action_line: 0,
             paren_depth: 0,
             blocks: Vec::new(),
@@ -119,23 +167,38 @@ impl Tree {
 /// A template that was parsed to its end.
 struct Finished {
     name: Str,
-    draft: Draft,
+    ops: Box<[Op]>,
+    slots: u16,
     is_empty: bool,
 }
 
 impl Finished {
-    fn into_template(self, unit: &Rc<Unit>) -> Template {
-        Template {
-            name: self.name,
-            unit: unit.clone(),
-            ops: self.draft.ops,
-            slots: u16::try_from(self.draft.slots).unwrap_or(u16::MAX),
-            is_empty: self.is_empty,
-        }
+    fn of(self, unit: &Rc<Unit>) -> Template {
+        let Self { name, ops, slots, is_empty } = self;
+        Template { name, unit: unit.clone(), ops, slots, is_empty }
     }
 }
 
 impl<'s> Parser<'s> {
+    fn new(name: &'s Str, text: &'s Str, functions: &'s Functions, scratch: &'s mut Scratch) -> Self {
+        scratch.restart(text);
+        let constants = std::mem::take(&mut scratch.constants);
+        let mut lexer = Lexer::new(text.as_bytes());
+        lexer.break_ok = !functions.contains(b"break");
+        lexer.continue_ok = !functions.contains(b"continue");
+        Self {
+            name,
+            lexer,
+            emitter: Emitter::new(scratch.draft(), constants),
+            tree: Tree::new(Origin::Main, scratch.word(b"$")),
+            scratch,
+            functions,
+            called: FastMap::default(),
+            outer: Vec::new(),
+            finished: Vec::new(),
+        }
+    }
+
     fn run(&mut self) -> Result<()> {
         loop {
             if self.peek_non_space().kind == TokenKind::Eof {
@@ -175,8 +238,8 @@ impl<'s> Parser<'s> {
 
     /// Begins a template inside of the current one.
     fn enter(&mut self, origin: Origin) {
-        let tree = std::mem::replace(&mut self.tree, Tree::new(origin));
-        let draft = std::mem::replace(&mut self.emitter.draft, Draft::new());
+        let tree = std::mem::replace(&mut self.tree, Tree::new(origin, self.scratch.word(b"$")));
+        let draft = std::mem::replace(&mut self.emitter.draft, self.scratch.draft());
         self.outer.push((tree, draft));
     }
 
@@ -205,8 +268,11 @@ impl<'s> Parser<'s> {
             }
             _ => {}
         }
-        let draft = std::mem::replace(&mut self.emitter.draft, Draft::new());
-        let finished = Finished { name, draft, is_empty };
+        let Draft { mut ops, slots, .. } = std::mem::replace(&mut self.emitter.draft, self.scratch.draft());
+        let slots = u16::try_from(slots).unwrap_or(u16::MAX);
+        let finished = Finished { name, ops: ops.as_slice().into(), slots, is_empty };
+        ops.clear();
+        self.scratch.ops.push(ops);
         match known.and_then(|index| self.finished.get_mut(index)) {
             Some(other) => *other = finished,
             None => self.finished.push(finished),
@@ -215,6 +281,20 @@ impl<'s> Parser<'s> {
     }
 
     fn intern(&mut self, name: &'s [u8]) -> Str {
-        self.interned.entry(name).or_insert_with(|| Str::from_bytes(name)).clone()
+        self.scratch.word(name)
+    }
+
+    /// The function of a name, if there is one.
+    fn callee(&mut self, name: &'s [u8]) -> Option<(Str, Callee)> {
+        if let Some(known) = self.called.get(&Word(name)) {
+            return Some(known.clone());
+        }
+        let callee = match self.functions.get(name) {
+            Some(function) => self.emitter.function(function),
+            None => Callee::Builtin(Builtin::find(name)?),
+        };
+        let found = (self.intern(name), callee);
+        self.called.insert(Word(name), found.clone());
+        Some(found)
     }
 }

@@ -12,7 +12,7 @@ use crate::function::Functions;
 use crate::hash::FastMap;
 use crate::limits::Limits;
 use crate::machine::Machine;
-use crate::parse::parse;
+use crate::parse::{Scratch, parse};
 use crate::value::{Str, Value};
 
 /// What a field of a map gives when the map has no such key (Go's option `missingkey`).
@@ -74,6 +74,7 @@ impl TemplateSet {
             name: name.into(),
             functions: Rc::new(functions),
             parsed: Rc::default(),
+            scratch: Rc::default(),
             templates: FastMap::default(),
             outer: None,
         }))
@@ -85,7 +86,7 @@ impl TemplateSet {
     /// # Errors
     /// [`ParseError`]; nothing is added then.
     pub fn parse(&mut self, name: impl Into<Str>, text: impl Into<Str>) -> Result<(), ParseError> {
-        let parsed = parse(&name.into(), &text.into(), &self.0.functions)?;
+        let parsed = self.0.parse(&name.into(), &text.into())?;
         if Rc::get_mut(&mut self.0).is_none() {
             self.0 = Rc::new(Namespace::within(self.0.clone()));
         }
@@ -144,6 +145,7 @@ pub(crate) struct Namespace {
     name: Str,
     functions: Rc<Functions>,
     parsed: Rc<RefCell<ParsedTexts>>,
+    scratch: Rc<RefCell<Scratch>>,
     templates: FastMap<Str, Rc<Template>>,
     outer: Option<Rc<Namespace>>,
 }
@@ -155,6 +157,7 @@ impl Namespace {
             name: outer.name.clone(),
             functions: outer.functions.clone(),
             parsed: outer.parsed.clone(),
+            scratch: outer.scratch.clone(),
             templates: FastMap::default(),
             outer: Some(outer),
         }
@@ -183,13 +186,17 @@ impl Namespace {
         ExecError::not_found(name, self.name.as_bytes())
     }
 
+    fn parse(&self, name: &Str, text: &Str) -> Result<Vec<Rc<Template>>, ParseError> {
+        parse(name, text, &self.functions, &mut self.scratch.borrow_mut())
+    }
+
     /// Parses a text, or finds it parsed. The template of the text itself is the one of that name.
     pub(crate) fn parse_text(&self, name: &Str, text: &Str) -> Result<Rc<[Rc<Template>]>, ParseError> {
         let key = (name.clone(), text.clone());
         if let Some(templates) = self.parsed.borrow().texts.get(&key) {
             return Ok(templates.clone());
         }
-        let templates: Rc<[_]> = parse(name, text, &self.functions)?.into();
+        let templates: Rc<[_]> = self.parse(name, text)?.into();
         let mut parsed = self.parsed.borrow_mut();
         if parsed.bytes > PARSED_BYTES {
             *parsed = ParsedTexts::default();

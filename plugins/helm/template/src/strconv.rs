@@ -214,12 +214,13 @@ fn scale_by_power_of_two(mantissa: u64, power: i64) -> f64 {
 /// # Errors
 /// [`SyntaxError`] when it is none.
 pub fn unquote(literal: &[u8]) -> Result<Vec<u8>, SyntaxError> {
+    if let Some(inner) = verbatim(literal) {
+        return Ok(inner.to_vec());
+    }
     match literal {
-        [b'`', inner @ .., b'`'] if memchr::memchr2(b'`', b'\r', inner).is_none() => Ok(inner.to_vec()),
         [b'`', inner @ .., b'`'] if !inner.contains(&b'`') => {
             Ok(inner.iter().copied().filter(|&byte| byte != b'\r').collect())
         }
-        [b'"', inner @ .., b'"'] if inner.iter().all(|&byte| is_itself(byte)) => Ok(inner.to_vec()),
         [b'"', inner @ .., b'"'] => {
             let (mut rest, mut out) = (inner, Vec::with_capacity(inner.len()));
             while !rest.is_empty() {
@@ -238,6 +239,15 @@ pub fn unquote(literal: &[u8]) -> Result<Vec<u8>, SyntaxError> {
             Ok(out)
         }
         _ => Err(SyntaxError),
+    }
+}
+
+/// What is between the quotes, where that means what it says.
+pub(crate) fn verbatim(literal: &[u8]) -> Option<&[u8]> {
+    match literal {
+        [b'`', inner @ .., b'`'] => memchr::memchr2(b'`', b'\r', inner).is_none().then_some(inner),
+        [b'"', inner @ .., b'"'] => inner.iter().all(|&byte| is_itself(byte)).then_some(inner),
+        _ => None,
     }
 }
 

@@ -23,7 +23,7 @@ impl Machine<'_> {
         node: NodeId,
     ) -> Step<Operand> {
         let mut operand = from;
-        for name in template.unit.nodes.names(names) {
+        for name in template.unit.names(names) {
             operand = match (&operand.value, operand.form) {
                 (_, Form::Absent | Form::Unset) => self.field_of_nothing(name)?,
                 (Value::Map(map), _) if matches!(map.static_ty(), Type::Map(_)) => self.entry(map, name)?,

@@ -161,7 +161,7 @@ impl Machine<'_> {
 
     /// How errors of `call` name what was called: by its expression where there is one.
     fn callee_name(&self, node: NodeId, callee: &Value) -> String {
-        let nodes = &self.template.unit.nodes;
+        let nodes = self.template.unit.nodes();
         match nodes.get(node).map(|node| &node.kind) {
             Some(NodeKind::Command(words)) if words.len > 1 => {
                 nodes.ids(*words).get(1).map(|&word| nodes.text(word)).unwrap_or_default()
@@ -223,7 +223,7 @@ impl Machine<'_> {
         target: u32,
     ) -> Step<()> {
         let receiver = self.pop();
-        let Some(name) = template.unit.nodes.names(name).first() else { return Ok(()) };
+        let Some(name) = template.unit.names(name).first() else { return Ok(()) };
         if !receiver.form.is_present() {
             let nothing = self.field_of_nothing(name)?;
             if piped {
@@ -259,7 +259,7 @@ impl Machine<'_> {
 
     pub(super) fn method_constant(&mut self, template: &Template, node: NodeId) -> Step<()> {
         self.node = node;
-        match constant(&template.unit.nodes, node, self.method_parameter(self.values.len())) {
+        match constant(template.unit.nodes(), node, self.method_parameter(self.values.len())) {
             Ok(value) => {
                 self.push(Operand::concrete(value));
                 Ok(())

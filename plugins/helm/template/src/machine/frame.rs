@@ -199,7 +199,7 @@ impl Machine<'_> {
     /// Says where in the current template an error happened.
     fn locate(&self, cause: ExecCause) -> ExecError {
         let unit = &self.template.unit;
-        let at = unit.nodes.get(self.node).map(|node| {
+        let at = unit.nodes().get(self.node).map(|node| {
             let text = unit.text.as_bytes();
             let before = text.get(..node.pos as usize).unwrap_or(text);
             let line_start = memchr::memrchr(b'\n', before).map_or(0, |newline| newline + 1);
@@ -207,7 +207,7 @@ impl Machine<'_> {
                 file: unit.name.to_string(),
                 line: u32::try_from(1 + memchr::memchr_iter(b'\n', before).count()).unwrap_or(u32::MAX),
                 column: u32::try_from(before.len() - line_start).unwrap_or(u32::MAX),
-                expression: unit.nodes.text(self.node),
+                expression: unit.nodes().text(self.node),
             }
         });
         ExecError { template: self.template.name.to_string(), at, cause }

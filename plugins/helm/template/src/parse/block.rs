@@ -61,9 +61,10 @@ impl Parser<'_> {
     }
 
     fn text(&mut self, token: Token) {
-        let text = self.lexer.text(token);
-        let blank = std::str::from_utf8(text).is_ok_and(|text| text.trim().is_empty());
-        self.tree.is_empty &= blank;
+        if self.tree.is_empty {
+            let text = self.lexer.text(token);
+            self.tree.is_empty = std::str::from_utf8(text).is_ok_and(|text| text.trim().is_empty());
+        }
         let (start, end) = (token.start, token.end);
         let (start, end) = (u32::try_from(start).unwrap_or(u32::MAX), u32::try_from(end).unwrap_or(u32::MAX));
         self.emitter.draft.emit(Op::Text { start, end });
@@ -94,10 +95,10 @@ impl Parser<'_> {
     fn print(&mut self, token: Token) -> Result<()> {
         self.backup();
         let pipe = self.pipeline("command", TokenKind::RightDelim)?;
-        let node = self.nodes.add(token.start, NodeKind::Action(pipe));
-        self.emitter.pipeline(&self.nodes, pipe);
+        let node = self.scratch.nodes.add(token.start, NodeKind::Action(pipe));
+        self.emitter.pipeline(&self.scratch.nodes, pipe);
         let declares = matches!(
-            self.nodes.kind(pipe),
+            self.scratch.nodes.kind(pipe),
             NodeKind::Pipe { declared, .. } if !declared.is_empty()
         );
         let ops = &mut self.emitter.draft.ops;
@@ -133,11 +134,11 @@ impl Parser<'_> {
     }
 
     fn invoke(&mut self, token: Token, name: crate::value::Str, pipe: Option<super::NodeId>) {
-        let node = self.nodes.add(token.start, NodeKind::Template { name: name.clone(), pipe });
+        let node = self.scratch.nodes.add(token.start, NodeKind::Template { name: name.clone(), pipe });
         let name = self.emitter.constant(name.into());
         self.emitter.draft.emit(Op::Lookup { name, node });
         match pipe {
-            Some(pipe) => self.emitter.pipeline(&self.nodes, pipe),
+            Some(pipe) => self.emitter.pipeline(&self.scratch.nodes, pipe),
             None => self.emitter.draft.emit(Op::NoValue),
         }
         self.emitter.draft.emit(Op::Invoke);
@@ -177,7 +178,7 @@ impl Parser<'_> {
     fn open(&mut self, kind: BlockKind, chained: bool) -> Result<()> {
         let (vars, outside) = (self.tree.vars.len(), self.emitter.draft.scope.len());
         let pipe = self.pipeline(kind.context(), TokenKind::RightDelim)?;
-        self.emitter.pipeline(&self.nodes, pipe);
+        self.emitter.pipeline(&self.scratch.nodes, pipe);
         let inside = self.emitter.draft.scope.len();
         let slots = self.loop_slots(pipe);
         let draft = &mut self.emitter.draft;
@@ -201,7 +202,7 @@ impl Parser<'_> {
 
     /// Where a loop puts index and element: the variables its pipeline has just set.
     fn loop_slots(&self, pipe: super::NodeId) -> ([u16; 2], u8) {
-        let NodeKind::Pipe { declared, .. } = self.nodes.kind(pipe) else { return ([0; 2], 0) };
+        let NodeKind::Pipe { declared, .. } = self.scratch.nodes.kind(pipe) else { return ([0; 2], 0) };
         let mut copies = self.emitter.draft.ops.iter().rev().take(declared.len as usize).map(|op| match op {
             Op::Copy { slot } => *slot,
             // Assigning to an unknown variable has failed by then.

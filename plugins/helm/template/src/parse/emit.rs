@@ -3,12 +3,11 @@
 
 use std::rc::Rc;
 
-use super::node::{NO_NODE, NodeId, NodeKind, Nodes, Row};
+use super::node::{Callee, NO_NODE, NodeId, NodeKind, Nodes, Row};
 use crate::builtin::{Builtin, arity_error};
 use crate::code::Op;
 use crate::constant::constant;
-use crate::function::{Function, Functions};
-use crate::hash::FastMap;
+use crate::function::{Function, Signature};
 use crate::value::{Str, Type, Value};
 
 /// The code of one template while it is being made.
@@ -21,9 +20,9 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    /// A template has one variable, `$`, to begin with.
-    pub(super) fn new() -> Self {
-        Self { ops: Vec::new(), scope: vec![Str::from("$")], slots: 1 }
+    /// A template has one variable, `$`, to begin with. `ops` is empty.
+    pub(super) fn new(ops: Vec<Op>, dollar: Str) -> Self {
+        Self { ops, scope: vec![dollar], slots: 1 }
     }
 
     pub(super) fn emit(&mut self, op: Op) {
@@ -99,23 +98,15 @@ impl Arguments<'_> {
 
 /// Everything that the templates of a text share while they are compiled.
 #[derive(Debug)]
-pub(super) struct Emitter<'f> {
-    known: &'f Functions,
+pub(super) struct Emitter {
     pub(super) draft: Draft,
     pub(super) constants: Vec<Value>,
     pub(super) functions: Vec<Rc<Function>>,
-    function_indexes: FastMap<Str, u32>,
 }
 
-impl<'f> Emitter<'f> {
-    pub(super) fn new(known: &'f Functions) -> Self {
-        Self {
-            known,
-            draft: Draft::new(),
-            constants: Vec::new(),
-            functions: Vec::new(),
-            function_indexes: FastMap::default(),
-        }
+impl Emitter {
+    pub(super) fn new(draft: Draft, constants: Vec<Value>) -> Self {
+        Self { draft, constants, functions: Vec::new() }
     }
 
     /// A pipeline: its value stays on the stack, its variables are set.
@@ -158,7 +149,9 @@ impl<'f> Emitter<'f> {
                 self.operand(nodes, *inner, true);
                 self.access(nodes, Base::Top, *names, args, first, false);
             }
-            NodeKind::Identifier(name) => self.call(nodes, name, args, (first, id), false),
+            NodeKind::Identifier(name, callee) => {
+                self.call(nodes, (name, *callee), args, (first, id), false);
+            }
             NodeKind::Variable(names) => self.variable(nodes, *names, args, first, false),
             NodeKind::Pipe { .. } if args.none() => self.pipeline(nodes, first),
             NodeKind::Pipe { .. } => {
@@ -246,7 +239,9 @@ impl<'f> Emitter<'f> {
             NodeKind::Field(names) => self.path(Base::Dot, *names, id, raw),
             NodeKind::Variable(names) => self.variable(nodes, *names, Arguments::NONE, id, raw),
             NodeKind::Pipe { .. } => self.pipeline(nodes, id),
-            NodeKind::Identifier(name) => self.call(nodes, name, Arguments::NONE, (id, id), raw),
+            NodeKind::Identifier(name, callee) => {
+                self.call(nodes, (name, *callee), Arguments::NONE, (id, id), raw);
+            }
             NodeKind::Chain(inner, names) => {
                 self.operand(nodes, *inner, true);
                 self.path(Base::Top, *names, id, raw);
@@ -277,27 +272,25 @@ impl<'f> Emitter<'f> {
     fn call(
         &mut self,
         nodes: &Nodes,
-        name: &Str,
+        (name, callee): (&Str, Callee),
         args: Arguments<'_>,
         (word, whole): (NodeId, NodeId),
         raw: bool,
     ) {
-        let function = self.known.get(name);
-        let builtin = Builtin::find(name.as_bytes());
-        let arity = match (&function, builtin) {
-            (Some(function), _) => function.signature().arity(),
-            (None, Some(builtin)) => builtin.arity(),
-            (None, None) => return self.fail(format!("{name:?} is not a defined function"), word),
+        let signature = self.signature(callee);
+        let arity = match callee {
+            Callee::Builtin(builtin) => builtin.arity(),
+            Callee::Function(_) => signature.map_or((0, true), |signature| signature.arity()),
         };
         if let Some(message) = arity_error(&name.to_str_lossy(), arity, args.written.len(), args.piped) {
             return self.fail(message, word);
         }
-        if let (None, Some(builtin @ (Builtin::And | Builtin::Or))) = (&function, builtin) {
+        if let Callee::Builtin(builtin @ (Builtin::And | Builtin::Or)) = callee {
             return self.short_circuit(nodes, builtin == Builtin::Or, args, word, raw);
         }
-        let param = |index| match (&function, builtin) {
-            (Some(function), _) => function.signature().param(index),
-            (_, builtin) => builtin.map(|builtin| builtin.param(index)),
+        let param = |index| match callee {
+            Callee::Builtin(builtin) => Some(builtin.param(index)),
+            Callee::Function(_) => signature.and_then(|signature| signature.param(index)),
         };
         for (index, &arg) in args.written.iter().enumerate() {
             self.argument(nodes, arg, param(index).unwrap_or(&Type::Any));
@@ -314,24 +307,21 @@ impl<'f> Emitter<'f> {
         }
         let count = count(args.written) + u16::from(args.piped);
         let node = whole;
-        match (function, builtin) {
-            (Some(function), _) => {
-                let function = self.function(name, function);
-                self.draft.emit(Op::Call { function, count, piped, raw, node });
-            }
-            (None, Some(builtin)) => self.draft.emit(Op::Builtin { builtin, count, piped, raw, node }),
-            (None, None) => {}
-        }
+        self.draft.emit(match callee {
+            Callee::Function(function) => Op::Call { function, count, piped, raw, node },
+            Callee::Builtin(builtin) => Op::Builtin { builtin, count, piped, raw, node },
+        });
     }
 
-    fn function(&mut self, name: &Str, function: &Rc<Function>) -> u32 {
-        if let Some(&index) = self.function_indexes.get(name) {
-            return index;
-        }
-        let index = u32::try_from(self.functions.len()).unwrap_or(u32::MAX);
+    /// Makes a function one of the unit's. To be asked once for each.
+    pub(super) fn function(&mut self, function: &Rc<Function>) -> Callee {
         self.functions.push(function.clone());
-        self.function_indexes.insert(name.clone(), index);
-        index
+        Callee::Function(u32::try_from(self.functions.len() - 1).unwrap_or(u32::MAX))
+    }
+
+    fn signature(&self, callee: Callee) -> Option<Signature> {
+        let Callee::Function(index) = callee else { return None };
+        self.functions.get(index as usize).map(|function| *function.signature())
     }
 
     /// `and` and `or`: the first argument that decides is the value, else the last.

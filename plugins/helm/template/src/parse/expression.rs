@@ -4,7 +4,6 @@ use super::node::{NodeId, NodeKind, Row};
 use super::number::Number;
 use super::token::TokenKind;
 use super::{Parser, Result};
-use crate::builtin::Builtin;
 use crate::error::ParseError;
 use crate::fmt::quote;
 use crate::value::Str;
@@ -21,7 +20,7 @@ impl<'s> Parser<'s> {
     pub(super) fn pipeline(&mut self, context: &str, end: TokenKind) -> Result<NodeId> {
         let pos = self.peek_non_space().start;
         let (declared, assigns) = self.declarations(context)?;
-        let first = self.pending.len();
+        let first = self.scratch.pending.len();
         loop {
             let token = self.next_non_space();
             match token.kind {
@@ -40,21 +39,21 @@ impl<'s> Parser<'s> {
                 | TokenKind::LeftParen => {
                     self.backup();
                     let command = self.command()?;
-                    self.pending.push(command);
+                    self.scratch.pending.push(command);
                 }
                 _ => return Err(self.unexpected(token, context)),
             }
         }
-        let commands = self.nodes.add_ids(self.pending.drain(first..));
-        self.check_pipeline(self.nodes.ids(commands), context)?;
-        Ok(self.nodes.add(pos, NodeKind::Pipe { declared, assigns, commands }))
+        let commands = self.scratch.nodes.add_ids(self.scratch.pending.drain(first..));
+        self.check_pipeline(self.scratch.nodes.ids(commands), context)?;
+        Ok(self.scratch.nodes.add(pos, NodeKind::Pipe { declared, assigns, commands }))
     }
 
     /// The variables a pipeline sets, and whether it assigns rather than declares them.
     fn declarations(&mut self, context: &str) -> Result<(Row, bool)> {
-        let first = self.pending.len();
+        let first = self.scratch.pending.len();
         let assigns = self.declared(context, first)?;
-        Ok((self.nodes.add_ids(self.pending.drain(first..)), assigns))
+        Ok((self.scratch.nodes.add_ids(self.scratch.pending.drain(first..)), assigns))
     }
 
     /// The same; the variables are the pending nodes from `first` on.
@@ -78,8 +77,8 @@ impl<'s> Parser<'s> {
             }
             self.next_non_space();
             let name = self.intern(self.lexer.text(variable));
-            let names = self.nodes.add_name(name.clone());
-            self.pending.push(self.nodes.add(variable.start, NodeKind::Variable(names)));
+            let names = self.scratch.nodes.add_name(name.clone());
+            self.scratch.pending.push(self.scratch.nodes.add(variable.start, NodeKind::Variable(names)));
             self.tree.vars.push(name);
             if self.tree.vars.len() > MAX_VARS {
                 return Err(self.error("too many variables"));
@@ -87,7 +86,7 @@ impl<'s> Parser<'s> {
             if !comma {
                 return Ok(next.kind == TokenKind::Assign);
             }
-            if context != "range" || self.pending.len() - first >= 2 {
+            if context != "range" || self.scratch.pending.len() - first >= 2 {
                 return Err(self.error(format!("too many declarations in {context}")));
             }
             match self.peek_non_space().kind {
@@ -103,8 +102,8 @@ impl<'s> Parser<'s> {
             return Err(self.error(format!("missing value for {context}")));
         }
         for (index, command) in commands.iter().enumerate().skip(1) {
-            let NodeKind::Command(words) = self.nodes.kind(*command) else { continue };
-            let first = self.nodes.ids(*words).first().map(|word| self.nodes.kind(*word));
+            let NodeKind::Command(words) = self.scratch.nodes.kind(*command) else { continue };
+            let first = self.scratch.nodes.ids(*words).first().map(|word| self.scratch.nodes.kind(*word));
             if first.is_some_and(is_literal_or_dot) {
                 let stage = index + 1;
                 return Err(self.error(format!("non executable command in pipeline stage {stage}")));
@@ -116,11 +115,11 @@ impl<'s> Parser<'s> {
     /// Operands separated by spaces.
     fn command(&mut self) -> Result<NodeId> {
         let pos = self.peek_non_space().start;
-        let first = self.pending.len();
+        let first = self.scratch.pending.len();
         loop {
             self.peek_non_space();
             let operand = self.operand()?;
-            self.pending.extend(operand);
+            self.scratch.pending.extend(operand);
             let token = self.next();
             match token.kind {
                 TokenKind::Space => continue,
@@ -130,11 +129,11 @@ impl<'s> Parser<'s> {
             }
             break;
         }
-        let words = self.nodes.add_ids(self.pending.drain(first..));
+        let words = self.scratch.nodes.add_ids(self.scratch.pending.drain(first..));
         if words.is_empty() {
             return Err(self.error("empty command"));
         }
-        Ok(self.nodes.add(pos, NodeKind::Command(words)))
+        Ok(self.scratch.nodes.add(pos, NodeKind::Command(words)))
     }
 
     /// A term and the fields that follow it.
@@ -144,7 +143,7 @@ impl<'s> Parser<'s> {
         if first.kind != TokenKind::Field {
             return Ok(Some(node));
         }
-        let mut names = match self.nodes.kind(node) {
+        let mut names = match self.scratch.nodes.kind(node) {
             NodeKind::Field(names) | NodeKind::Variable(names) => *names,
             kind if is_literal_or_dot(kind) => return Err(self.field_of_literal(node)),
             _ => Row::default(),
@@ -152,15 +151,18 @@ impl<'s> Parser<'s> {
         while self.peek().kind == TokenKind::Field {
             let token = self.next();
             let name = self.field_name(self.lexer.text(token));
-            names =
-                if names.is_empty() { self.nodes.add_name(name) } else { self.nodes.lengthen(names, name) };
+            names = if names.is_empty() {
+                self.scratch.nodes.add_name(name)
+            } else {
+                self.scratch.nodes.lengthen(names, name)
+            };
         }
-        let kind = match self.nodes.kind(node) {
+        let kind = match self.scratch.nodes.kind(node) {
             NodeKind::Field(_) => NodeKind::Field(names),
             NodeKind::Variable(_) => NodeKind::Variable(names),
             _ => NodeKind::Chain(node, names),
         };
-        Ok(Some(self.nodes.add(first.start, kind)))
+        Ok(Some(self.scratch.nodes.add(first.start, kind)))
     }
 
     fn field_of_literal(&mut self, node: NodeId) -> ParseError {
@@ -168,7 +170,7 @@ impl<'s> Parser<'s> {
         while self.peek().kind == TokenKind::Field {
             self.next();
         }
-        let text = quote(self.nodes.text(node).as_bytes());
+        let text = quote(self.scratch.nodes.text(node).as_bytes());
         self.error(format!("unexpected . after term {text}"))
     }
 
@@ -184,10 +186,10 @@ impl<'s> Parser<'s> {
         let text = self.lexer.text(token);
         let kind = match token.kind {
             TokenKind::Identifier => {
-                if !self.functions.contains(text) && Builtin::find(text).is_none() {
+                let Some((name, callee)) = self.callee(text) else {
                     return Err(self.error(format!("function {} not defined", quote(text))));
-                }
-                NodeKind::Identifier(self.intern(text))
+                };
+                NodeKind::Identifier(name, callee)
             }
             TokenKind::Dot => NodeKind::Dot,
             TokenKind::Nil => NodeKind::Nil,
@@ -196,11 +198,11 @@ impl<'s> Parser<'s> {
                 if !self.tree.vars.contains(&name) {
                     return Err(self.error(format!("undefined variable {}", quote(text))));
                 }
-                NodeKind::Variable(self.nodes.add_name(name))
+                NodeKind::Variable(self.scratch.nodes.add_name(name))
             }
             TokenKind::Field => {
                 let name = self.field_name(text);
-                NodeKind::Field(self.nodes.add_name(name))
+                NodeKind::Field(self.scratch.nodes.add_name(name))
             }
             TokenKind::Bool => NodeKind::Bool(text == b"true"),
             TokenKind::CharConstant | TokenKind::Complex | TokenKind::Number => {
@@ -209,7 +211,7 @@ impl<'s> Parser<'s> {
                     _ => Number::parse(&String::from_utf8_lossy(text)),
                 };
                 let number = number.map_err(|message| self.error(message))?;
-                NodeKind::Number { end: position(token.end), number: self.nodes.add_number(number) }
+                NodeKind::Number { end: position(token.end), number: self.scratch.nodes.add_number(number) }
             }
             TokenKind::String | TokenKind::RawString => {
                 NodeKind::String { end: position(token.end), text: self.unquoted(token)? }
@@ -220,7 +222,7 @@ impl<'s> Parser<'s> {
                 return Ok(None);
             }
         };
-        Ok(Some(self.nodes.add(token.start, kind)))
+        Ok(Some(self.scratch.nodes.add(token.start, kind)))
     }
 
     fn parenthesis(&mut self) -> Result<NodeId> {

@@ -24,7 +24,6 @@ pub(super) struct Lexer<'s> {
     error: String,
 }
 
-const SPACES: &[u8] = b" \t\r\n";
 const LEFT: &[u8; 2] = b"{{";
 const RIGHT: &[u8] = b"}}";
 
@@ -83,6 +82,9 @@ impl<'s> Lexer<'s> {
 
     /// The rune at the current place; `None` at the end.
     fn peek_rune(&self) -> Option<(char, usize)> {
+        if let Some(byte) = self.peek().filter(u8::is_ascii) {
+            return Some((byte.into(), 1));
+        }
         let (rune, width) = runes::decode(self.rest());
         (width > 0).then_some((rune, width))
     }
@@ -129,7 +131,7 @@ impl<'s> Lexer<'s> {
             let trim = left_trim(self.source.get(delim + LEFT.len()..).unwrap_or_default());
             if length > 0 {
                 let text = rest.get(..length).unwrap_or_default();
-                let kept = if trim { text.trim_end_with(SPACES) } else { length };
+                let kept = if trim { without_trailing_spaces(text) } else { length };
                 self.advance(self.at + kept);
                 let token = (kept > 0).then(|| self.emit(TokenKind::Text));
                 self.skip_to(delim);
@@ -198,16 +200,18 @@ impl<'s> Lexer<'s> {
     }
 
     fn action(&mut self) -> Token {
-        if let Some(trim) = self.right_delim() {
-            if self.paren_depth == 0 {
-                return self.close_action(trim);
+        if let Some(b'}' | b' ' | b'\t' | b'\r' | b'\n') = self.peek() {
+            if let Some(trim) = self.right_delim() {
+                if self.paren_depth == 0 {
+                    return self.close_action(trim);
+                }
+                return self.error("unclosed left paren");
             }
-            return self.error("unclosed left paren");
+            if self.peek() != Some(b'}') {
+                return self.space();
+            }
         }
         let Some((rune, width)) = self.peek_rune() else { return self.error("unclosed action") };
-        if is_space(rune) {
-            return self.space();
-        }
         self.at += width;
         match rune {
             '=' => self.emit(TokenKind::Assign),
@@ -406,15 +410,9 @@ fn find_pair(bytes: &[u8], [first, second]: &[u8; 2]) -> Option<usize> {
     memchr::memchr_iter(*first, bytes).find(|at| bytes.get(at + 1) == Some(second))
 }
 
-trait TrimEnd {
-    /// Length without the trailing bytes of a set.
-    fn trim_end_with(&self, set: &[u8]) -> usize;
-}
-
-impl TrimEnd for [u8] {
-    fn trim_end_with(&self, set: &[u8]) -> usize {
-        self.iter().rposition(|byte| !set.contains(byte)).map_or(0, |last| last + 1)
-    }
+/// Length without trailing spaces.
+fn without_trailing_spaces(bytes: &[u8]) -> usize {
+    bytes.iter().rposition(|byte| !is_space(*byte)).map_or(0, |last| last + 1)
 }
 
 fn count_lines(bytes: &[u8]) -> u32 {
@@ -422,19 +420,19 @@ fn count_lines(bytes: &[u8]) -> u32 {
 }
 
 fn leading_spaces(bytes: &[u8]) -> usize {
-    bytes.iter().position(|byte| !SPACES.contains(byte)).unwrap_or(bytes.len())
+    bytes.iter().position(|byte| !is_space(*byte)).unwrap_or(bytes.len())
 }
 
-fn is_space(rune: char) -> bool {
-    matches!(rune, ' ' | '\t' | '\r' | '\n')
+fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\r' | b'\n')
 }
 
 /// `- ` after an opening delimiter.
 fn left_trim(bytes: &[u8]) -> bool {
-    matches!(bytes, [b'-', space, ..] if SPACES.contains(space))
+    matches!(bytes, [b'-', space, ..] if is_space(*space))
 }
 
 /// ` -` before a closing delimiter.
 fn right_trim(bytes: &[u8]) -> bool {
-    matches!(bytes, [space, b'-', ..] if SPACES.contains(space))
+    matches!(bytes, [space, b'-', ..] if is_space(*space))
 }

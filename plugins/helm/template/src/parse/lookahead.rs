@@ -3,8 +3,11 @@
 use super::token::{Token, TokenKind};
 use super::{Parser, Result};
 use crate::error::ParseError;
-use crate::strconv::unquote;
+use crate::strconv::{unquote, verbatim};
 use crate::value::Str;
+
+/// Texts up to this length are likely to come again.
+const LONGEST_WORD: usize = 32;
 
 /// Tokens read but not used yet, as `Tree.token` and `peekCount` hold them in Go. The line of the
 /// first one is the line of errors, used or not.
@@ -76,7 +79,13 @@ impl<'s> Parser<'s> {
 
     /// The content of a string token.
     pub(super) fn unquoted(&mut self, token: Token) -> Result<Str> {
-        match unquote(self.lexer.text(token)) {
+        let literal = self.lexer.text(token);
+        match verbatim(literal) {
+            Some(inner) if inner.len() <= LONGEST_WORD => return Ok(self.intern(inner)),
+            Some(inner) => return Ok(Str::from_bytes(inner)),
+            None => {}
+        }
+        match unquote(literal) {
             Ok(bytes) => Ok(Str::from(bytes)),
             Err(error) => Err(self.error(error.to_string())),
         }

@@ -2,6 +2,7 @@
 //! errors (text/template/parse/node.go); statements are compiled straight from the tokens.
 
 use super::number::Number;
+use crate::builtin::Builtin;
 use crate::fmt::quote;
 use crate::value::Str;
 
@@ -30,7 +31,7 @@ pub(crate) enum NodeKind {
         commands: Row,
     },
     Command(Row),
-    Identifier(Str),
+    Identifier(Str, Callee),
     /// Names: that with its `$`, then fields.
     Variable(Row),
     Dot,
@@ -56,6 +57,14 @@ pub(crate) enum NodeKind {
     },
 }
 
+/// What a name stands for where it is called.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Callee {
+    /// Which of the functions of the unit.
+    Function(u32),
+    Builtin(Builtin),
+}
+
 /// Entries that stand side by side in a table.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Row {
@@ -79,7 +88,7 @@ impl Row {
         (Self { len: before, ..self }, Self { first: self.first + before, len: self.len - before })
     }
 
-    fn of<T>(self, table: &[T]) -> &[T] {
+    pub(crate) fn of<T>(self, table: &[T]) -> &[T] {
         let first = self.first as usize;
         table.get(first..first + self.len as usize).unwrap_or_default()
     }
@@ -100,20 +109,19 @@ pub(crate) struct Nodes {
     numbers: Vec<Number>,
 }
 
-/// Actions that room is made for beforehand.
-const MOST_EXPECTED: usize = 1024;
-
 impl Nodes {
-    /// None yet, with room for as many as a text usually has: one that is nothing but braces gets no more than that.
-    pub(super) fn of(source: &Str) -> Self {
-        let actions = memchr::memmem::find_iter(source.as_bytes(), b"{{").take(MOST_EXPECTED).count();
-        Self {
-            source: source.clone(),
-            all: Vec::with_capacity(actions * 4),
-            ids: Vec::with_capacity(actions * 3),
-            names: Vec::with_capacity(actions),
-            numbers: Vec::new(),
-        }
+    /// None of another text any more; the room is kept.
+    pub(super) fn restart(&mut self, source: &Str) {
+        self.source = source.clone();
+        self.all.clear();
+        self.ids.clear();
+        self.names.clear();
+        self.numbers.clear();
+    }
+
+    /// The names that rows of code are rows of.
+    pub(super) fn take_names(&mut self) -> Box<[Str]> {
+        self.names.drain(..).collect()
     }
 
     pub(super) fn add(&mut self, pos: usize, kind: NodeKind) -> NodeId {
@@ -191,7 +199,7 @@ impl Nodes {
                 self.write_list(out, *commands, " | ");
             }
             NodeKind::Command(args) => self.write_list(out, *args, " "),
-            NodeKind::Identifier(name) => out.push_str(&name.to_str_lossy()),
+            NodeKind::Identifier(name, _) => out.push_str(&name.to_str_lossy()),
             NodeKind::Variable(names) => write_names(out, self.names(*names), false),
             NodeKind::Dot => out.push('.'),
             NodeKind::Nil => out.push_str("nil"),
@@ -244,16 +252,5 @@ fn write_names(out: &mut String, names: &[Str], dot_first: bool) {
             out.push('.');
         }
         out.push_str(&name.to_str_lossy());
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_text_of_nothing_but_braces_gets_no_more_room_than_a_large_chart() {
-        let nodes = Nodes::of(&Str::from("{".repeat(4 << 20)));
-        assert!(nodes.all.capacity() <= MOST_EXPECTED * 8, "{}", nodes.all.capacity());
     }
 }

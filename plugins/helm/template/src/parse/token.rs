@@ -44,8 +44,13 @@ pub(super) enum TokenKind {
 
 impl TokenKind {
     pub(super) fn keyword(word: &[u8]) -> Option<Self> {
+        // Most words are names of functions, which their first letter and length tell apart from these.
+        if !matches!(word, [b'b' | b'c' | b'd' | b'e' | b'i' | b'n' | b'r' | b't' | b'w', ..])
+            || word.len() > 8
+        {
+            return None;
+        }
         Some(match word {
-            b"." => Self::Dot,
             b"block" => Self::Block,
             b"break" => Self::Break,
             b"continue" => Self::Continue,
