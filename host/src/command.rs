@@ -20,7 +20,7 @@ use crate::plugin::bindings::{CommandAnswer, Invocation};
 use crate::plugin::command::{self, CommandError};
 use crate::plugin::compiled::CompiledCache;
 use crate::plugin::compiler::Compiler;
-use crate::plugin::engine::{Engine, EngineError};
+use crate::plugin::engine::{Engine, EngineError, EngineOptions};
 use crate::plugin::package::{Package, PackageError};
 use crate::plugin::revision::{Revision, RevisionError};
 use known::Stamp;
@@ -170,9 +170,21 @@ impl Session {
     /// # Errors
     /// [`AskError`], but for [`AskError::Command`].
     pub fn open(args: &CommandArgs, cluster: Option<&ClusterArgs>) -> Result<Self, AskError> {
+        Self::on(Engine::single()?, args, cluster)
+    }
+
+    /// The same for many questions, in an engine like that of the operator host.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn of_host(args: &CommandArgs) -> Result<Self, AskError> {
+        Self::on(Engine::new(EngineOptions::default())?, args, None)
+    }
+
+    fn on(engine: Engine, args: &CommandArgs, cluster: Option<&ClusterArgs>) -> Result<Self, AskError> {
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(AskError::Runtime)?;
-        let revision = revision(args, cluster.is_some())?;
+        let revision = revision(engine, args, cluster.is_some())?;
         let client = runtime.block_on(async {
             match cluster {
                 Some(cluster) => nobody::client_of(cluster).await.map_err(AskError::Cluster),
@@ -200,10 +212,9 @@ impl Session {
 }
 
 /// The plugin, compiled now or before.
-fn revision(args: &CommandArgs, reads_cluster: bool) -> Result<Revision, AskError> {
+fn revision(engine: Engine, args: &CommandArgs, reads_cluster: bool) -> Result<Revision, AskError> {
     let path = plugin_file::find(args.plugin.as_deref())?;
     let shown = || path.display().to_string();
-    let engine = Engine::single()?;
     let compiler = Compiler::child_of_this_program(threads(), None);
     let cache =
         CompiledCache::open(&plugin_file::cache_dir(args.cache_dir.as_deref()), compiler).without_drafts();

@@ -12,6 +12,7 @@ use crate::demo::access::Access;
 use crate::demo::stage::{Process, Stage as _};
 use crate::steps::{Terminal, run};
 
+mod grown;
 mod memory;
 mod render;
 mod swap;

@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
 
+use super::grown::{self, SCALES};
 use super::template::charts;
 use crate::build::{self, cargo};
 use crate::conformance::helm_binary;
@@ -29,11 +30,14 @@ const ROUNDS: usize = 3;
 /// The Go version that Helm 4.3.1 is built with.
 const GO: &str = "go1.27.2";
 
-/// Nanoseconds of the least run and the least median.
+/// Nanoseconds of the least run and the least median, bytes of the output, and nanoseconds of a run with other values.
 #[derive(Clone, Copy)]
 struct Figure {
     least: f64,
     median: f64,
+    bytes: f64,
+    /// Of the plugin only.
+    again: Option<f64>,
 }
 
 /// Measures.
@@ -41,8 +45,12 @@ pub(super) fn render(args: &RenderArgs) -> Result<()> {
     let work = tempfile::tempdir()?;
     let helm = Program::new(&helm_binary()?)?;
     let charts = if args.charts.is_empty() { charts(&helm, work.path())? } else { args.charts.clone() };
-    let charts: Vec<String> =
-        charts.iter().map(|chart| Ok(chart.canonicalize()?.display().to_string())).collect::<Result<_>>()?;
+    let grown = grown::charts(work.path())?;
+    let charts: Vec<String> = charts
+        .iter()
+        .chain(&grown)
+        .map(|chart| Ok(chart.canonicalize()?.display().to_string()))
+        .collect::<Result<_>>()?;
     let peer = go_program(work.path())?;
     let plugins = build::plugins()?;
     let plugin =
@@ -66,7 +74,17 @@ pub(super) fn render(args: &RenderArgs) -> Result<()> {
         command.env("PILOTHOUSE_HELM_PLUGIN", plugin).env("PILOTHOUSE_CACHE_DIR", &compiled);
         least(&mut own, &figures(&mut command)?);
     }
-    print!("{}", table(&charts, &theirs, &own)?);
+    if theirs.len() != charts.len() || own.len() != charts.len() {
+        bail!("{} charts, {} and {} figures", charts.len(), theirs.len(), own.len());
+    }
+    let rows: Vec<Row<'_>> = charts
+        .iter()
+        .zip(theirs)
+        .zip(own)
+        .map(|((chart, theirs), own)| Row { chart: chart.rsplit('/').next().unwrap_or(chart), theirs, own })
+        .collect();
+    let (real, grown) = rows.split_at(rows.len() - SCALES.len());
+    println!("{}\n{}\n{}", table(real)?, table_again(real)?, table_of_growth(grown)?);
     Ok(())
 }
 
@@ -88,11 +106,9 @@ fn go_program(work: &Path) -> Result<PathBuf> {
 fn figures(command: &mut Command) -> Result<Vec<Figure>> {
     let text = output(command)?;
     let figure = |line: &str| {
-        let mut numbers = line.split_whitespace().map(str::parse::<f64>);
-        match (numbers.next(), numbers.next()) {
-            (Some(Ok(least)), Some(Ok(median))) => Some(Figure { least, median }),
-            _ => None,
-        }
+        let numbers: Vec<f64> = line.split_whitespace().map_while(|word| word.parse().ok()).collect();
+        let &[least, median, bytes, ref more @ ..] = numbers.as_slice() else { return None };
+        Some(Figure { least, median, bytes, again: more.first().copied() })
     };
     Ok(text.lines().filter_map(figure).collect())
 }
@@ -104,25 +120,62 @@ fn least(all: &mut Vec<Figure>, round: &[Figure]) {
     for (figure, other) in all.iter_mut().zip(round) {
         figure.least = figure.least.min(other.least);
         figure.median = figure.median.min(other.median);
+        figure.again = figure.again.zip(other.again).map(|(one, other)| one.min(other));
     }
 }
 
-fn table(charts: &[String], theirs: &[Figure], own: &[Figure]) -> Result<String> {
-    if theirs.len() != charts.len() || own.len() != charts.len() {
-        bail!("{} charts, {} and {} figures", charts.len(), theirs.len(), own.len());
-    }
+/// A chart and what both took for it.
+struct Row<'c> {
+    chart: &'c str,
+    theirs: Figure,
+    own: Figure,
+}
+
+fn table(rows: &[Row<'_>]) -> Result<String> {
     let mut text = String::from(
         "| chart | Helm's SDK: least, median ms | plugin: least, median ms | ratio of medians |\n|---|---|---|---|\n",
     );
-    let mut product = 0.0;
-    for ((chart, theirs), own) in charts.iter().zip(theirs).zip(own) {
-        let name = chart.rsplit('/').next().unwrap_or(chart);
-        let ratio = own.median / theirs.median;
-        product += ratio.ln();
+    for Row { chart, theirs, own } in rows {
         let [a, b, c, d] = [theirs.least, theirs.median, own.least, own.median].map(|ns| ns / 1e6);
-        writeln!(text, "| {name} | {a:.2}, {b:.2} | {c:.2}, {d:.2} | {ratio:.2} |")?;
+        writeln!(text, "| {chart} | {a:.2}, {b:.2} | {c:.2}, {d:.2} | {:.2} |", d / b)?;
     }
-    let count = f64::from(u32::try_from(charts.len()).unwrap_or(u32::MAX));
-    writeln!(text, "| geometric mean | | | {:.2} |", (product / count).exp())?;
+    let ratios = rows.iter().map(|row| row.own.median / row.theirs.median);
+    writeln!(text, "| geometric mean | | | {:.2} |", geometric_mean(ratios))?;
     Ok(text)
+}
+
+/// The same chart with other values, parsed already; Helm's SDK keeps nothing parsed.
+fn table_again(rows: &[Row<'_>]) -> Result<String> {
+    let mut text = String::from(
+        "| chart, other values | Helm's SDK: least ms | plugin, chart kept: least ms | ratio |\n|---|---|---|---|\n",
+    );
+    let again = |row: &Row<'_>| row.own.again.unwrap_or(f64::NAN);
+    for row in rows {
+        let (theirs, own) = (row.theirs.least / 1e6, again(row) / 1e6);
+        writeln!(text, "| {} | {theirs:.2} | {own:.2} | {:.2} |", row.chart, own / theirs)?;
+    }
+    let ratios = rows.iter().map(|row| again(row) / row.theirs.least);
+    writeln!(text, "| geometric mean | | | {:.2} |", geometric_mean(ratios))?;
+    Ok(text)
+}
+
+fn table_of_growth(rows: &[Row<'_>]) -> Result<String> {
+    let mut text = String::from(
+        "| size | output, kB | Helm's SDK: least ms | plugin: least ms | plugin, \u{b5}s for a kB | ratio |\n\
+         |---|---|---|---|---|---|\n",
+    );
+    for (Row { theirs, own, .. }, scale) in rows.iter().zip(SCALES) {
+        let (kilobytes, theirs, own) = (own.bytes / 1e3, theirs.least / 1e6, own.least / 1e6);
+        let (each, ratio) = (own * 1e3 / kilobytes, own / theirs);
+        writeln!(
+            text,
+            "| \u{d7}{scale} | {kilobytes:.0} | {theirs:.2} | {own:.2} | {each:.0} | {ratio:.2} |"
+        )?;
+    }
+    Ok(text)
+}
+
+fn geometric_mean(ratios: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let count = f64::from(u32::try_from(ratios.len()).unwrap_or(u32::MAX));
+    (ratios.map(f64::ln).sum::<f64>() / count).exp()
 }

@@ -100,6 +100,10 @@ pub(super) struct TemplateOptions {
     pub(super) compat: Compat,
     /// Values.
     pub(super) values: ValuesOptions,
+    /// Other values to render the same chart with afterwards, which is not read again. What that gives follows on standard
+    /// output.
+    #[serde(default)]
+    pub(super) again: Vec<ValuesOptions>,
 }
 
 /// A generation of Helm.

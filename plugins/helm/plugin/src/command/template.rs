@@ -29,7 +29,7 @@ pub(super) fn template(
     let values = values::merged(&*host, &asked.values)?;
     let rules = asked.compat.into();
     let chart = chart::load(&*host, &asked.chart, answer)?.with_rules(rules);
-    let cluster = if asked.server { Some(cluster(host, rules, &mut options)?) } else { None };
+    let cluster = if asked.server { Some(cluster(Rc::clone(&host), rules, &mut options)?) } else { None };
     if chart.metadata.deprecated {
         answer.messages.push(match rules {
             Rules::Helm3 => "WARNING: This chart is deprecated".to_owned(),
@@ -62,10 +62,28 @@ pub(super) fn template(
         None => {
             let printed = template::printed(&rendered, &options).map_err(|error| error.to_string())?;
             answer.output = printed.into_bytes();
-            Ok(())
+            again(&*host, &chart, asked, &options, answer)
         }
         Some(directory) => write(directory, &rendered, &options, asked, answer),
     }
+}
+
+/// Renders the chart with other values.
+fn again(
+    host: &dyn Host,
+    chart: &ParsedChart,
+    asked: &TemplateOptions,
+    options: &template::TemplateOptions,
+    answer: &mut CommandAnswer,
+) -> Result<(), String> {
+    for values in &asked.again {
+        let values = values::merged(host, values)?;
+        let rendered = template::render_with_remarks(chart, &values, options, &mut Vec::new())
+            .map_err(|error| failed(&error, asked.debug, answer))?;
+        let printed = template::printed(&rendered, options).map_err(|error| error.to_string())?;
+        answer.output.extend_from_slice(printed.as_bytes());
+    }
+    Ok(())
 }
 
 fn options(asked: &TemplateOptions) -> Result<template::TemplateOptions, String> {
