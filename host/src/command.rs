@@ -170,7 +170,7 @@ impl Session {
     /// # Errors
     /// [`AskError`], but for [`AskError::Command`].
     pub fn open(args: &CommandArgs, cluster: Option<&ClusterArgs>) -> Result<Self, AskError> {
-        Self::on(Engine::single()?, args, cluster)
+        Self::on(&Engine::single()?, args, cluster)
     }
 
     /// The same for many questions, in an engine like that of the operator host.
@@ -178,10 +178,10 @@ impl Session {
     /// # Errors
     /// As [`open`](Self::open).
     pub fn of_host(args: &CommandArgs) -> Result<Self, AskError> {
-        Self::on(Engine::new(EngineOptions::default())?, args, None)
+        Self::on(&Engine::new(EngineOptions::default())?, args, None)
     }
 
-    fn on(engine: Engine, args: &CommandArgs, cluster: Option<&ClusterArgs>) -> Result<Self, AskError> {
+    fn on(engine: &Engine, args: &CommandArgs, cluster: Option<&ClusterArgs>) -> Result<Self, AskError> {
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(AskError::Runtime)?;
         let revision = revision(engine, args, cluster.is_some())?;
@@ -212,15 +212,15 @@ impl Session {
 }
 
 /// The plugin, compiled now or before.
-fn revision(engine: Engine, args: &CommandArgs, reads_cluster: bool) -> Result<Revision, AskError> {
+fn revision(engine: &Engine, args: &CommandArgs, reads_cluster: bool) -> Result<Revision, AskError> {
     let path = plugin_file::find(args.plugin.as_deref())?;
     let shown = || path.display().to_string();
     let compiler = Compiler::child_of_this_program(threads(), None);
     let cache =
         CompiledCache::open(&plugin_file::cache_dir(args.cache_dir.as_deref()), compiler).without_drafts();
     let grant = reads_cluster.then(|| GrantSpec { kube: vec![reading()], ..GrantSpec::default() });
-    if let Some(package) = known::package(&cache, &path).filter(|package| cache.has(&engine, &package.digest))
-        && let Ok(revision) = Revision::prepare(&engine, &cache, &package, grant.as_ref())
+    if let Some(package) = known::package(&cache, &path).filter(|package| cache.has(engine, &package.digest))
+        && let Ok(revision) = Revision::prepare(engine, &cache, &package, grant.as_ref())
     {
         return Ok(revision);
     }
@@ -228,13 +228,13 @@ fn revision(engine: Engine, args: &CommandArgs, reads_cluster: bool) -> Result<R
     let stamp = Stamp::of(&path);
     let bytes = std::fs::read(&path).map_err(|source| AskError::Read { path: shown(), source })?;
     let package = Package::read(bytes).map_err(|source| AskError::Package { path: shown(), source })?;
-    if !cache.has(&engine, &package.digest) {
+    if !cache.has(engine, &package.digest) {
         eprintln!("pilothouse: compiling {} for this machine; the next time it is there", shown());
     }
     if let Some(stamp) = stamp {
         known::remember(&cache, stamp, &package);
     }
-    Revision::prepare(&engine, &cache, &package, grant.as_ref())
+    Revision::prepare(engine, &cache, &package, grant.as_ref())
         .map_err(|source| AskError::Revision { path: shown(), source })
 }
 

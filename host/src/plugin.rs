@@ -17,6 +17,7 @@ pub mod limits;
 pub mod manifest;
 pub mod names;
 pub mod package;
+mod processor_time;
 pub mod registry;
 pub mod revision;
 pub mod source;

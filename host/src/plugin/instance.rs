@@ -1,14 +1,14 @@
 //! One instance of a plugin: its store, what the host remembers for the call that runs in it, and its memory limit.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use wasmtime::component::ResourceTable;
 use wasmtime::{Engine, ResourceLimiter, Store, StoreContextMut, UpdateDeadline};
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 
 use super::bindings::{Event, Plugin};
-use super::limits::{Budget, Limits, TICK};
+use super::limits::{Budget, Limits};
+use super::processor_time::ProcessorTime;
 use crate::plugin::context::HookContext;
 
 /// What the engine keeps beside a guest: WASI without rights, the memory limit, and the call under way.
@@ -16,7 +16,7 @@ pub struct HookState {
     wasi: WasiCtx,
     table: ResourceTable,
     memory: MemoryLimit,
-    cpu: CpuLimit,
+    cpu: ProcessorTime,
     /// What is left for the call under way.
     pub(crate) budget: Budget,
     /// On whose behalf the call under way acts.
@@ -84,27 +84,6 @@ impl ResourceLimiter for MemoryLimit {
     }
 }
 
-/// Ticks of processor time that are left. The engine's callback only runs while guest code runs, so waiting in a
-/// host call costs at most the one tick that is noticed on the way back.
-#[derive(Clone, Debug)]
-struct CpuLimit(Arc<AtomicU64>);
-
-impl CpuLimit {
-    fn refill(&self, limits: &Limits) {
-        let ticks = limits.cpu.as_millis().div_ceil(TICK.as_millis().max(1));
-        self.0.store(u64::try_from(ticks).unwrap_or(u64::MAX).saturating_add(1), Ordering::Relaxed);
-    }
-
-    /// Takes one tick; false when none is left.
-    fn tick(&self) -> bool {
-        self.0.try_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok()
-    }
-
-    fn is_empty(&self) -> bool {
-        self.0.load(Ordering::Relaxed) == 0
-    }
-}
-
 /// A store with an instance in it, ready for one call at a time.
 pub struct Instance {
     store: Store<HookState>,
@@ -141,7 +120,7 @@ impl Instance {
         state.context = context;
         state.events = Vec::new();
         state.memory.exceeded = None;
-        state.cpu.refill(limits);
+        state.cpu = ProcessorTime::new(limits);
         self.store.set_epoch_deadline(1);
         self.calls += 1;
     }
@@ -188,19 +167,17 @@ impl HookState {
     pub(super) fn exceeded(&self) -> Option<Exceeded> {
         match self.memory.exceeded {
             Some(bytes) => Some(Exceeded::Memory(bytes)),
-            None => self.cpu.is_empty().then_some(Exceeded::Cpu),
+            None => self.cpu.is_used_up().then_some(Exceeded::Cpu),
         }
     }
 
     fn new(limits: &Limits, context: Arc<HookContext>) -> Self {
-        let cpu = CpuLimit(Arc::new(AtomicU64::new(0)));
-        cpu.refill(limits);
         Self {
             // No directory, no environment, no socket, no standard stream that leads anywhere.
             wasi: WasiCtxBuilder::new().allow_tcp(false).allow_udp(false).build(),
             table: ResourceTable::new(),
             memory: MemoryLimit { bytes: limits.memory, used: 0, exceeded: None },
-            cpu,
+            cpu: ProcessorTime::new(limits),
             budget: Budget::new(limits),
             context,
             events: Vec::new(),
@@ -209,7 +186,6 @@ impl HookState {
 }
 
 /// Runs on every tick while guest code runs: counts processor time, and lets other tasks run.
-#[expect(clippy::needless_pass_by_value, reason = "the engine's callback is called so")]
-fn on_tick(store: StoreContextMut<'_, HookState>) -> wasmtime::Result<UpdateDeadline> {
-    if store.data().cpu.tick() { Ok(UpdateDeadline::Yield(1)) } else { Ok(UpdateDeadline::Interrupt) }
+fn on_tick(mut store: StoreContextMut<'_, HookState>) -> wasmtime::Result<UpdateDeadline> {
+    if store.data_mut().cpu.tick() { Ok(UpdateDeadline::Yield(1)) } else { Ok(UpdateDeadline::Interrupt) }
 }

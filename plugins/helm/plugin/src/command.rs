@@ -18,13 +18,14 @@ use std::rc::Rc;
 use pilothouse_sdk::{CommandAnswer, Host, Invocation};
 
 /// Does what was asked.
+#[expect(clippy::needless_pass_by_value, reason = "commands are exported so")]
 pub fn run(host: Rc<dyn Host>, invocation: Invocation) -> CommandAnswer {
     let Invocation { name, options } = invocation;
     let mut answer = CommandAnswer::default();
     let result =
         match name.as_str() {
             "template" => {
-                options::parse(&options).and_then(|options| template::template(host, &options, &mut answer))
+                options::parse(&options).and_then(|options| template::template(&host, &options, &mut answer))
             }
             "show" => options::parse(&options).and_then(|options| show::show(&*host, &options, &mut answer)),
             "find-chart" => options::parse(&options)

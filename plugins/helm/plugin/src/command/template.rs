@@ -18,7 +18,7 @@ use crate::lookup::ClusterLookup;
 
 /// Renders and prints.
 pub(super) fn template(
-    host: Rc<dyn Host>,
+    host: &Rc<dyn Host>,
     asked: &TemplateOptions,
     answer: &mut CommandAnswer,
 ) -> Result<(), String> {
@@ -26,10 +26,10 @@ pub(super) fn template(
     if asked.debug {
         debug(asked, answer);
     }
-    let values = values::merged(&*host, &asked.values)?;
+    let values = values::merged(&**host, &asked.values)?;
     let rules = asked.compat.into();
-    let chart = chart::load(&*host, &asked.chart, answer)?.with_rules(rules);
-    let cluster = if asked.server { Some(cluster(Rc::clone(&host), rules, &mut options)?) } else { None };
+    let chart = chart::load(&**host, &asked.chart, answer)?.with_rules(rules);
+    let cluster = if asked.server { Some(cluster(Rc::clone(host), rules, &mut options)?) } else { None };
     if chart.metadata.deprecated {
         answer.messages.push(match rules {
             Rules::Helm3 => "WARNING: This chart is deprecated".to_owned(),
@@ -62,7 +62,7 @@ pub(super) fn template(
         None => {
             let printed = template::printed(&rendered, &options).map_err(|error| error.to_string())?;
             answer.output = printed.into_bytes();
-            again(&*host, &chart, asked, &options, answer)
+            again(&**host, &chart, asked, &options, answer)
         }
         Some(directory) => write(directory, &rendered, &options, asked, answer),
     }
