@@ -11,6 +11,7 @@ pub mod pipelines;
 pub mod pools;
 mod schemas;
 pub mod templates;
+pub mod yaml_comments;
 pub mod yaml_soup;
 pub mod yaml_values;
 
