@@ -124,7 +124,8 @@ impl PostRenderer {
         if debug {
             let status = status_text(output.status);
             let code = output.status.code().unwrap_or(-1).to_string();
-            let said = [("pluginName", &*plugin.name), ("error", &status), ("exitCode", &code), ("stderr", "")];
+            let said =
+                [("pluginName", &*plugin.name), ("error", &status), ("exitCode", &code), ("stderr", "")];
             log("plugin execution failed", &said);
         }
         Err(format!("plugin {:?} exited with error", plugin.name))
@@ -146,8 +147,7 @@ impl PostRenderer {
         };
         let mut words = command.split(' ').chain(arguments.iter().map(String::as_str));
         let program = expand::expand(words.next().unwrap_or_default(), &variable);
-        let mut arguments: Vec<OsString> =
-            words.map(|word| expand::expand(word, &variable).into()).collect();
+        let mut arguments: Vec<OsString> = words.map(|word| expand::expand(word, &variable).into()).collect();
         arguments.extend(self.arguments.iter().map(OsString::from));
         let program = search::program(&program).map_err(|error| error.to_string())?;
         Ok(Start { program, arguments, environment })

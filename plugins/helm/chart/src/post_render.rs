@@ -64,8 +64,7 @@ pub fn merged(files: &[(String, String)]) -> Result<String, PostRenderError> {
         }
         for document in split_manifests(content) {
             let objects = Objects::read(document.as_bytes());
-            let objects =
-                objects.map_err(|error| PostRenderError::Parse { path: path.clone(), error })?;
+            let objects = objects.map_err(|error| PostRenderError::Parse { path: path.clone(), error })?;
             for mut object in objects.0 {
                 let annotated = object.set_annotation(PATH, path);
                 annotated.map_err(|error| PostRenderError::Annotate { path: path.clone(), error })?;
@@ -115,7 +114,10 @@ mod tests {
             file("c/templates/empty.yaml", "\n  \n"),
         ];
         let stream = merged(&files).unwrap();
-        assert!(stream.starts_with("kind: A\nmetadata:\n  annotations:\n    postrenderer.helm.sh/"), "{stream}");
+        assert!(
+            stream.starts_with("kind: A\nmetadata:\n  annotations:\n    postrenderer.helm.sh/"),
+            "{stream}"
+        );
         assert!(!stream.contains("kind: X"));
         let back = split(stream.as_bytes()).unwrap();
         assert_eq!(
@@ -148,6 +150,9 @@ mod tests {
              node contents:\njust text\n"
         );
         let error = split(b"a: [\n").unwrap_err().to_string();
-        assert!(error.starts_with("error while parsing post rendered output: error parsing YAML: "), "{error}");
+        assert!(
+            error.starts_with("error while parsing post rendered output: error parsing YAML: "),
+            "{error}"
+        );
     }
 }

@@ -226,8 +226,7 @@ pub fn files<'a>(
     let crds = crds.map(|crd| (crd.path, String::from_utf8_lossy(&crd.file.data).into_owned()));
     let manifests =
         rendered.manifests.iter().map(|manifest| (manifest.path.clone(), manifest.content.clone()));
-    let hooks =
-        wanted_hooks(&rendered.hooks, options).map(|hook| (hook.path.clone(), hook.manifest.clone()));
+    let hooks = wanted_hooks(&rendered.hooks, options).map(|hook| (hook.path.clone(), hook.manifest.clone()));
     crds.chain(manifests).chain(hooks).map(|(path, content)| {
         let mut document = String::new();
         append_document(&mut document, &path, &content);

@@ -15,5 +15,5 @@ mod scanner;
 mod token;
 mod tree;
 
-pub use self::objects::{Object, ObjectError, Objects};
 pub use self::mark::NodeError;
+pub use self::objects::{Object, ObjectError, Objects};

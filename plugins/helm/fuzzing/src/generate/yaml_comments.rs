@@ -2,7 +2,8 @@
 
 use crate::Random;
 
-const KEYS: &[&str] = &["a", "b", "name", "'q'", "\"d q\"", "metadata", "annotations", "items", "1", "yes", "~", "x-y/z"];
+const KEYS: &[&str] =
+    &["a", "b", "name", "'q'", "\"d q\"", "metadata", "annotations", "items", "1", "yes", "~", "x-y/z"];
 
 const SCALARS: &[&str] = &[
     "1",
@@ -194,7 +195,9 @@ fn object(random: &mut Random, out: &mut String) {
             beside(random, out);
         }
         2 => {
-            out.push_str(random.pick(&["kind: List\nitems:\n", "apiVersion: v1\nkind: ResourceList\nitems:\n"]));
+            out.push_str(
+                random.pick(&["kind: List\nitems:\n", "apiVersion: v1\nkind: ResourceList\nitems:\n"]),
+            );
             sequence(random, 0, 3, out);
         }
         3 => above(random, 0, out),

@@ -235,8 +235,7 @@ impl<'t> Emitter<'t> {
             EventKind::SequenceStart => {
                 self.properties(event);
                 let flow = self.flow_level > 0 || event.flow || empty(EventKind::SequenceEnd);
-                self.state =
-                    if flow { State::FlowSequenceFirstItem } else { State::BlockSequenceFirstItem };
+                self.state = if flow { State::FlowSequenceFirstItem } else { State::BlockSequenceFirstItem };
             }
             EventKind::MappingStart => {
                 self.properties(event);

@@ -116,7 +116,8 @@ fn start<'t>(
             pairs(tree, node, tasks);
         }
         Kind::Alias => {
-            let event = Event { anchor: &node.value, head, line: &node.line, foot, ..Event::new(EventKind::Alias) };
+            let event =
+                Event { anchor: &node.value, head, line: &node.line, foot, ..Event::new(EventKind::Alias) };
             events.push(event);
         }
         Kind::Scalar => {

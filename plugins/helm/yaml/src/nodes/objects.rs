@@ -206,7 +206,8 @@ impl Object {
         let field = |id: NodeId, name: &str| tree.field(id, name).filter(|found| !tree.is_empty(*found));
         let kind = field(object, "kind");
         let mut known = kind.is_some() || field(object, "apiVersion").is_some();
-        let mut meta = Meta { kind: kind.map(|kind| tree.text(kind).to_owned()).unwrap_or_default(), ..Meta::default() };
+        let mut meta =
+            Meta { kind: kind.map(|kind| tree.text(kind).to_owned()).unwrap_or_default(), ..Meta::default() };
         if let Some(metadata) = field(object, "metadata") {
             known |= ["name", "namespace", "labels"].iter().any(|name| field(metadata, name).is_some());
             if let Some(annotations) = field(metadata, "annotations") {

@@ -15,17 +15,10 @@ pub(super) enum EventKind {
     DocumentStart,
     DocumentEnd,
     Alias,
-    Scalar {
-        text: String,
-        style: ScalarStyle,
-    },
-    SequenceStart {
-        flow: bool,
-    },
+    Scalar { text: String, style: ScalarStyle },
+    SequenceStart { flow: bool },
     SequenceEnd,
-    MappingStart {
-        flow: bool,
-    },
+    MappingStart { flow: bool },
     MappingEnd,
 }
 
@@ -396,4 +389,3 @@ fn append(comments: &mut String, more: &str) {
     }
     comments.push_str(more);
 }
-

@@ -18,7 +18,9 @@ fn assert_written_the_same(documents: impl IntoIterator<Item = Vec<u8>>) {
 
 #[test]
 fn objects_with_comments_everywhere_are_written_as_by_kyaml() {
-    assert_written_the_same(cases(3000).map(|seed| yaml_comments::stream(&mut Random::new(seed)).into_bytes()));
+    assert_written_the_same(
+        cases(3000).map(|seed| yaml_comments::stream(&mut Random::new(seed)).into_bytes()),
+    );
 }
 
 #[test]

@@ -66,7 +66,8 @@ impl Seen {
     /// Whether a character would be taken for syntax in a plain scalar.
     fn indicator(&mut self, character: char, first: bool, after_blank: bool, blank_follows: bool) {
         let (flow, block) = match character {
-            '#' | ',' | '[' | ']' | '{' | '}' | '&' | '*' | '!' | '|' | '>' | '\'' | '"' | '%' | '@' | '`'
+            '#' | ',' | '[' | ']' | '{' | '}' | '&' | '*' | '!' | '|' | '>' | '\'' | '"' | '%' | '@'
+            | '`'
                 if first =>
             {
                 (true, true)

@@ -94,7 +94,8 @@ impl Page {
     pub(super) fn tag_content(&mut self, text: &str) {
         let mut buffer = [0; 4];
         for character in text.chars() {
-            let plain = u8::try_from(character).is_ok_and(is_alpha) || ";/?:@&=+$,_.~*'()[]".contains(character);
+            let plain =
+                u8::try_from(character).is_ok_and(is_alpha) || ";/?:@&=+$,_.~*'()[]".contains(character);
             if plain {
                 self.put(character);
                 continue;

@@ -68,10 +68,8 @@ impl Emitter<'_> {
         // go-yaml looks for a byte order mark at the start of the text instead of where it stands.
         let marked = value.starts_with('\u{FEFF}');
         for character in value.chars() {
-            let escaped = marked
-                || !is_printable(character)
-                || is_break(character)
-                || matches!(character, '"' | '\\');
+            let escaped =
+                marked || !is_printable(character) || is_break(character) || matches!(character, '"' | '\\');
             if escaped { self.escape(character) } else { self.page.put(character) }
         }
         self.page.indicator("\"", false, false, false);
@@ -175,7 +173,11 @@ impl Emitter<'_> {
         if !hint.is_empty() {
             self.page.indicator(hint, false, false, false);
         }
-        if self.waiting.line.is_empty() { self.page.put_break() } else { self.line_comment() }
+        if self.waiting.line.is_empty() {
+            self.page.put_break()
+        } else {
+            self.line_comment()
+        }
         self.page.whitespace = true;
     }
 }

@@ -135,8 +135,7 @@ impl Scanner<'_> {
             let column = self.at.column();
             deepest = deepest.max(column);
             if self.at.current() == b'\t' && given.is_none_or(|indent| column < indent) {
-                return self
-                    .error("found a tab character where an indentation space is expected", start);
+                return self.error("found a tab character where an indentation space is expected", start);
             }
             if !self.at.is_break_at(0) {
                 break;

@@ -184,7 +184,8 @@ impl CommentSearch {
                 self.ahead += 1;
                 continue;
             }
-            if !self.text.is_empty() && self.column - 1 < self.next_indent && self.column != self.start.column {
+            if !self.text.is_empty() && self.column - 1 < self.next_indent && self.column != self.start.column
+            {
                 self.end_foot(scanner);
             }
             if byte != b'#' {
@@ -197,7 +198,8 @@ impl CommentSearch {
             let mut end = self.here(scanner);
             end.index -= 1;
             let (token, head) = (self.start, self.text);
-            let comment = Comment { scan: self.scan, token, start: self.start, end, head, ..Comment::default() };
+            let comment =
+                Comment { scan: self.scan, token, start: self.start, end, head, ..Comment::default() };
             scanner.comments.push(comment);
         }
         Ok(())
