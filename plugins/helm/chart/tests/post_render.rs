@@ -22,7 +22,13 @@ fn through(
 ) -> Result<String, TemplateError> {
     let mut remarks = Vec::new();
     let rendered = template::render_files(chart, values, options, &mut remarks)?;
-    let files = post_render::split(program(post_render::merged(&rendered.files)?).as_bytes())?;
+    let written = program(post_render::merged(&rendered.files)?);
+    if written.trim().is_empty() {
+        // What who runs the program says.
+        let why = "post-renderer \"cat\" produced empty output";
+        return Err(TemplateError::PostRenderer(why.to_owned()));
+    }
+    let files = post_render::split(written.as_bytes())?;
     let read = files.iter().map(|(path, text)| (&**path, &**text));
     let sorted = sort_to_install(read, Rules::Helm4, &mut remarks).map_err(helm_chart::RenderError::from)?;
     let mut manifest = String::new();

@@ -152,7 +152,7 @@ fn sorted(
     let mut remarks = Vec::new();
     let read = files.iter().map(|(path, text)| (&**path, &**text));
     let sorted = sort_to_install(read, rules, &mut remarks);
-    chart::tell(&remarks, asked.debug, answer);
+    chart::tell(&remarks, asked.debug, rules, answer);
     sorted.map_err(|error| {
         if asked.debug {
             answer.output = template::invalid_files(&files).into_bytes();

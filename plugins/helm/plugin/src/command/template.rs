@@ -25,12 +25,12 @@ pub(super) fn template(
         return post_render::output(host, asked, answer);
     }
     let mut options = options(asked)?;
-    if asked.debug {
+    let rules: Rules = asked.compat.into();
+    if asked.debug && rules == Rules::Helm4 {
         debug(asked, answer);
     }
     let values = values::merged(&*host, &asked.values)?;
-    let rules = asked.compat.into();
-    let chart = chart::load(&*host, &asked.chart, answer)?.with_rules(rules);
+    let chart = chart::load_as(&*host, &asked.chart, rules, answer)?;
     let cluster = if asked.server { Some(cluster(host, rules, &mut options)?) } else { None };
     if chart.metadata.deprecated {
         answer.messages.push(match rules {
@@ -49,11 +49,11 @@ pub(super) fn template(
     if let (Some(PostRenderer::Input), Ok(files)) = (&asked.post_renderer, &files)
         && rules == Rules::Helm4
     {
-        chart::tell(&remarks, asked.debug, answer);
+        chart::tell(&remarks, asked.debug, rules, answer);
         return post_render::input(files, &options, asked, answer);
     }
     let rendered = files.and_then(|files| Ok(files.sort(&mut remarks)?));
-    chart::tell(&remarks, asked.debug, answer);
+    chart::tell(&remarks, asked.debug, rules, answer);
     let rendered = match rendered {
         Ok(rendered) => ManuallyDrop::new(rendered),
         Err(error) => {
