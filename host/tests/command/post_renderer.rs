@@ -47,7 +47,7 @@ fn manifests_and_hooks_go_through_a_plugin_of_helm_and_keep_their_comments() {
     assert_eq!(told, "wrote out/web/templates/config.yaml\nwrote out/web/templates/hook.yaml\n\n");
     assert!(well);
     let written = std::fs::read_to_string(place.path().join("out/web/templates/config.yaml")).unwrap();
-    assert_eq!(written, CONFIG);
+    assert_eq!(written, format!("{CONFIG}\n"));
 }
 
 #[test]

@@ -94,7 +94,7 @@ impl Tree {
     pub(super) fn clear_field(&mut self, id: NodeId, name: &str, if_empty: bool) -> Result<(), ObjectError> {
         self.check_mapping(id)?;
         let unwanted = |(key, value): &(NodeId, NodeId)| {
-            self.value(*key) == name && !(if_empty && !self.content(*value).is_empty())
+            self.value(*key) == name && (!if_empty || self.content(*value).is_empty())
         };
         let found = self.pairs(id).position(|pair| unwanted(&pair));
         if let Some(at) = found {

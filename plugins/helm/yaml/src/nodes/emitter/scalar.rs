@@ -174,9 +174,9 @@ impl Emitter<'_> {
             self.page.indicator(hint, false, false, false);
         }
         if self.waiting.line.is_empty() {
-            self.page.put_break()
+            self.page.put_break();
         } else {
-            self.line_comment()
+            self.line_comment();
         }
         self.page.whitespace = true;
     }
