@@ -63,7 +63,7 @@ pub(super) fn input(
 ) -> Result<(), String> {
     let merged = match post_render::merged(&rendered.files) {
         Ok(merged) => merged,
-        Err(error) => return Err(failed_bare(error.into(), asked, answer)),
+        Err(error) => return Err(failed_bare(&error.into(), asked, answer)),
     };
     answer.output = merged.into_bytes();
     let crds = rendered.chart.crds().into_iter().filter(|_| options.include_crds);
@@ -100,7 +100,7 @@ pub(super) fn output(
     let mut options = Rendering { release_name: rest.release_name.clone(), ..options(asked)? };
     let rules: Rules = asked.compat.into();
     if let Some(PostRenderer::Failed(why)) = &asked.post_renderer {
-        let text = failed_bare(TemplateError::PostRenderer(why.clone()), asked, answer);
+        let text = failed_bare(&TemplateError::PostRenderer(why.clone()), asked, answer);
         if asked.debug {
             append_all(&rest.hooks, answer);
         }
@@ -147,7 +147,7 @@ fn sorted(
 ) -> Result<Sorted, String> {
     let files = match post_render::split(written) {
         Ok(files) => files,
-        Err(error) => return Err(failed_bare(error.into(), asked, answer)),
+        Err(error) => return Err(failed_bare(&error.into(), asked, answer)),
     };
     let mut remarks = Vec::new();
     let read = files.iter().map(|(path, text)| (&**path, &**text));
@@ -202,11 +202,11 @@ fn document(path: &str, text: &str) -> (String, String) {
 }
 
 /// What to say of a failure before which nothing was printed: with `--debug` there is an empty line.
-fn failed_bare(error: TemplateError, asked: &TemplateOptions, answer: &mut CommandAnswer) -> String {
+fn failed_bare(error: &TemplateError, asked: &TemplateOptions, answer: &mut CommandAnswer) -> String {
     if asked.debug {
         answer.output = b"\n".to_vec();
     }
-    failed(&error, asked.debug, answer)
+    failed(error, asked.debug, answer)
 }
 
 fn append_all(documents: &Documents, answer: &mut CommandAnswer) {
