@@ -93,6 +93,15 @@ pub struct Question {
     pub debug: bool,
 }
 
+impl Question {
+    /// Sets an option.
+    pub fn set(&mut self, name: &str, value: Value) {
+        if let Value::Object(options) = &mut self.options {
+            options.insert(name.to_owned(), value);
+        }
+    }
+}
+
 /// Why the plugin could not be asked.
 #[derive(Debug, thiserror::Error)]
 pub enum AskError {

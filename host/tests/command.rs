@@ -7,6 +7,8 @@
 mod dependencies;
 #[path = "command/flags.rs"]
 mod flags;
+#[path = "command/post_renderer.rs"]
+mod post_renderer;
 #[path = "command/server.rs"]
 mod server;
 

@@ -9,9 +9,10 @@ use serde_json::{Value, json};
 use super::ClusterArgs;
 use crate::chart_source::{self, LocateError};
 use crate::command::{self, AskError, CommandArgs, PersonFile, Question};
-use crate::plugin::bindings::CommandFile;
+use crate::plugin::bindings::{CommandAnswer, CommandFile};
 
 pub mod lint;
+pub mod post_renderer;
 pub mod refusal;
 pub mod show;
 pub mod template;
@@ -199,11 +200,18 @@ pub enum HelmError {
 
 /// Asks, and gives the person what comes back: lines on standard error, output, files.
 fn answer(question: &Question, plugin: &CommandArgs) -> Result<(), HelmError> {
-    let (debug, directory) = (question.debug, question.output_dir.clone());
-    let answer = command::ask(question, plugin)?;
+    hand_over(&command::ask(question, plugin)?, question)
+}
+
+fn tell(answer: &CommandAnswer) {
     for line in &answer.messages {
         eprintln!("{line}");
     }
+}
+
+fn hand_over(answer: &CommandAnswer, question: &Question) -> Result<(), HelmError> {
+    let (debug, directory) = (question.debug, question.output_dir.clone());
+    tell(answer);
     if answer.failure.is_none() || debug {
         write_files(directory.as_deref(), &answer.files)?;
     }
@@ -214,7 +222,7 @@ fn answer(question: &Question, plugin: &CommandArgs) -> Result<(), HelmError> {
         Err(source) => return Err(HelmError::Write { path: "standard output".to_owned(), source }),
         Ok(()) => {}
     }
-    answer.failure.map_or(Ok(()), |failure| Err(HelmError::Failed(failure)))
+    answer.failure.clone().map_or(Ok(()), |failure| Err(HelmError::Failed(failure)))
 }
 
 fn write_files(directory: Option<&Path>, files: &[CommandFile]) -> Result<(), HelmError> {

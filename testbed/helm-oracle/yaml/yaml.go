@@ -96,6 +96,10 @@ func answerTo(op string, in []byte) (out []byte, value any, err error) {
 	case "check-yaml":
 		var ignored any
 		err = yaml.Unmarshal(in, &ignored)
+	case "nodes-marked":
+		out, err = marked(in)
+	case "nodes-unmarked":
+		out, err = unmarked(in)
 	default:
 		return answerToTree(op, in)
 	}

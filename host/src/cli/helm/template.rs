@@ -3,9 +3,10 @@
 use clap::Args;
 use serde_json::json;
 
-use super::{CHART, ChartArgs, GlobalArgs, HelmError, ValuesArgs, answer};
-use crate::chart_source::{dependencies, locate};
-use crate::command::{PersonFile, Question};
+use super::post_renderer::{PostRenderer, PostRendererArgs};
+use super::{CHART, ChartArgs, GlobalArgs, HelmError, ValuesArgs, answer, hand_over, tell};
+use crate::chart_source::{Located, dependencies, locate};
+use crate::command::{PersonFile, Question, Session};
 
 /// Render chart templates locally and display the output, as `helm template` does.
 #[derive(Clone, Debug, Args)]
@@ -75,6 +76,9 @@ pub struct TemplateArgs {
     /// Fetch dependencies that are missing into the chart's charts/ before rendering it.
     #[arg(long)]
     pub dependency_update: bool,
+    /// A program that manifests go through.
+    #[command(flatten)]
+    pub post_renderer: PostRendererArgs,
     /// Flags that change nothing of the output.
     #[command(flatten)]
     pub idle: IdleArgs,
@@ -128,6 +132,7 @@ pub struct IdleArgs {
 /// # Errors
 /// In Helm's words.
 pub fn execute(args: &TemplateArgs) -> Result<(), HelmError> {
+    let post_renderer = args.post_renderer.find(&args.compat)?;
     let server = on_server(args)?;
     let (release_name, chart) = name_and_chart(args)?;
     let located = locate(chart, &args.chart, &args.global)?;
@@ -166,7 +171,36 @@ pub fn execute(args: &TemplateArgs) -> Result<(), HelmError> {
         cluster: server.then(|| args.global.cluster()),
         debug: args.global.debug,
     };
-    answer(&question, &args.global.plugin)
+    match post_renderer {
+        None => answer(&question, &args.global.plugin),
+        Some(program) => answer_through(&program, question, args),
+    }
+}
+
+/// Asks what a program of the person's shall read, runs it, and asks what is to be printed then.
+fn answer_through(
+    program: &PostRenderer,
+    mut question: Question,
+    args: &TemplateArgs,
+) -> Result<(), HelmError> {
+    let session = Session::open(&args.global.plugin, question.cluster.as_ref())?;
+    question.set("postRenderer", json!("input"));
+    let answer = session.ask(&question)?;
+    if answer.failure.is_some() {
+        return hand_over(&answer, &question);
+    }
+    tell(&answer);
+    let kept = answer.files.into_iter().next().map(|file| file.content).unwrap_or_default();
+    question.files = vec![PersonFile::fetched("post-renderer:rest", Located::fetched("rest", &kept)?)];
+    match program.run(answer.output, args.global.debug) {
+        Ok(written) => {
+            let written = Located::fetched("output", &written)?;
+            question.files.push(PersonFile::fetched("post-renderer:output", written));
+            question.set("postRenderer", json!("output"));
+        }
+        Err(why) => question.set("postRenderer", json!({"failed": why})),
+    }
+    hand_over(&session.ask(&question)?, &question)
 }
 
 fn on_server(args: &TemplateArgs) -> Result<bool, HelmError> {

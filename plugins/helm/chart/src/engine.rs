@@ -175,8 +175,34 @@ impl Rendered {
     }
 }
 
+/// What a chart's templates wrote.
+#[derive(Debug, Clone)]
+pub struct RenderedFiles {
+    /// As in [`Rendered`].
+    pub chart: Chart,
+    /// As in [`Rendered`].
+    pub values: Map,
+    /// As in [`Rendered`].
+    pub notes: String,
+    /// Paths of templates and what they wrote, notes left out.
+    pub files: Vec<(String, String)>,
+}
+
+impl RenderedFiles {
+    /// Splits and sorts them.
+    ///
+    /// # Errors
+    /// [`RenderError::Manifest`].
+    pub fn sort(self, warnings: &mut Warnings) -> Result<Rendered, RenderError> {
+        let files = self.files.iter().map(|(path, content)| (&**path, &**content));
+        let Sorted { hooks, manifests } = sort_to_install(files, self.chart.rules, warnings)?;
+        let Self { chart, values, notes, .. } = self;
+        Ok(Rendered { chart, values, notes, hooks, manifests, warnings: Warnings::new() })
+    }
+}
+
 /// Adds a document to a stream, with the line that says where it comes from.
-pub(crate) fn append_document(stream: &mut String, path: &str, content: &str) {
+pub fn append_document(stream: &mut String, path: &str, content: &str) {
     stream.push_str("---\n# Source: ");
     stream.push_str(path);
     stream.push('\n');
@@ -226,6 +252,19 @@ impl ParsedChart {
         settings: &RenderSettings,
         warnings: &mut Warnings,
     ) -> Result<Rendered, RenderError> {
+        self.render_files(values, settings, warnings)?.sort(warnings)
+    }
+
+    /// The first half of [`Self::render_with_remarks`]: files that are not looked into yet.
+    ///
+    /// # Errors
+    /// [`RenderError`], but for [`RenderError::Manifest`] where files are text.
+    pub fn render_files(
+        &self,
+        values: &Map,
+        settings: &RenderSettings,
+        warnings: &mut Warnings,
+    ) -> Result<RenderedFiles, RenderError> {
         let prepared = self.prepare(values, warnings)?;
         let chart = &prepared.chart;
         let values = coalesce_values(chart, values, warnings)?;
@@ -238,9 +277,7 @@ impl ParsedChart {
         check_kube_version(chart, &settings.capabilities)?;
         let files = prepared.execute(&values, settings)?;
         let (notes, files) = split_notes(files, chart.name(), settings.sub_notes);
-        let files = files.iter().map(|(path, content)| (&**path, &**content));
-        let Sorted { hooks, manifests } = sort_to_install(files, chart.rules, warnings)?;
-        Ok(Rendered { chart: chart.clone(), values, notes, hooks, manifests, warnings: Warnings::new() })
+        Ok(RenderedFiles { chart: chart.clone(), values, notes, files })
     }
 
     /// What the templates wrote, by path: also where it is no stream of objects.

@@ -22,6 +22,7 @@ pub mod manifest;
 pub mod metadata;
 pub mod order;
 pub mod path_match;
+pub mod post_render;
 pub mod release;
 mod rules;
 pub mod schema;

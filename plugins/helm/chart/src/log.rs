@@ -47,7 +47,58 @@ impl Remark {
             self.attributes.iter().map(|(key, text)| (*key, text.as_bytes())).collect();
         line(level, self.message.as_bytes(), &attributes)
     }
+
+    /// The line of Helm 3's log, which tells where in Helm's source it was written; none: Helm 3 did not say it.
+    #[must_use]
+    pub fn line_of_helm3(&self) -> Option<String> {
+        let attribute = |wanted: &str| {
+            self.attributes.iter().find(|(key, _)| *key == wanted).map_or("", |(_, text)| text.as_str())
+        };
+        let (chart, error) = (attribute("chart"), attribute("error"));
+        Some(match self.message.as_str() {
+            _ if self.level == Level::Debug => return None,
+            "returned non-bool value" => match (attribute("tag"), attribute("path")) {
+                ("", path) => format!(
+                    "dependencies.go:64: Warning: Condition path '{path}' for chart {chart} returned non-bool value"
+                ),
+                (tag, _) => {
+                    format!(
+                        "dependencies.go:95: Warning: Tag '{tag}' for chart {chart} returned non-bool value"
+                    )
+                }
+            },
+            "ImportValues missing table from chart" => {
+                format!(
+                    "dependencies.go:270: Warning: ImportValues missing table from chart {chart}: {error}"
+                )
+            }
+            "ImportValues missing table" => {
+                format!("dependencies.go:287: Warning: ImportValues missing table: {error}")
+            }
+            "skipping unknown hooks" => {
+                let hooks = quote(attribute("hookTypes").as_bytes());
+                format!("manifest_sorter.go:199: info: skipping unknown hook: {hooks}")
+            }
+            message => {
+                let place = PLACES_IN_HELM3.iter().find(|(start, _)| message.starts_with(start));
+                place.map_or_else(|| message.to_owned(), |(_, place)| format!("{place}: {message}"))
+            }
+        })
+    }
 }
+
+/// Where Helm 3.19.0 says what Helm 4 says in the same words.
+const PLACES_IN_HELM3: [(&str, &str); 9] = [
+    ("Warning: Dependencies are handled", "load.go:120"),
+    ("Warning: Dependency locking", "load.go:138"),
+    ("warning: skipping globals because destination", "coalesce.go:138"),
+    ("warning: skipping globals because source", "coalesce.go:145"),
+    ("Conflict: cannot merge map", "coalesce.go:161"),
+    ("key ", "coalesce.go:175"),
+    ("warning: skipped value for", "coalesce.go:237"),
+    ("warning: cannot overwrite table", "coalesce.go:298"),
+    ("warning: destination for", "coalesce.go:301"),
+];
 
 /// What Go's own log writes.
 impl From<String> for Remark {
@@ -105,6 +156,31 @@ mod tests {
         assert_eq!(remark.line(), "level=WARN msg=\"returned non-bool value\" path=a.b chart=c");
         assert_eq!(remark.to_string(), "returned non-bool value path=a.b chart=c");
         assert_eq!(Remark::from("x".to_owned()).line(), "level=INFO msg=x");
+    }
+
+    #[test]
+    fn helm_3_tells_where_its_log_was_written() {
+        let line = |message: &str, attributes: &[(&'static str, &str)]| {
+            Remark::new(Level::Warn, message, attributes).line_of_helm3().unwrap()
+        };
+        assert_eq!(
+            line("returned non-bool value", &[("path", "a.b"), ("chart", "c")]),
+            "dependencies.go:64: Warning: Condition path 'a.b' for chart c returned non-bool value"
+        );
+        assert_eq!(
+            line("returned non-bool value", &[("tag", "t"), ("chart", "c")]),
+            "dependencies.go:95: Warning: Tag 't' for chart c returned non-bool value"
+        );
+        assert_eq!(
+            line("skipping unknown hooks", &[("hookTypes", "a,b")]),
+            "manifest_sorter.go:199: info: skipping unknown hook: \"a,b\""
+        );
+        let table = "warning: cannot overwrite table with non table for c.a (map[])";
+        assert_eq!(
+            Remark::from(table.to_owned()).line_of_helm3().unwrap(),
+            format!("coalesce.go:298: {table}")
+        );
+        assert_eq!(Remark::new(Level::Debug, "chart name", &[]).line_of_helm3(), None);
     }
 
     #[test]

@@ -4,11 +4,12 @@ use crate::{
     capabilities::{Capabilities, KubeVersion},
     coalesce::Warnings,
     dependencies::missing_dependencies,
-    engine::{Lookup, ParsedChart, RenderError, RenderSettings, Rendered, append_document},
+    engine::{Lookup, ParsedChart, RenderError, RenderSettings, Rendered, RenderedFiles, append_document},
     hook::{Hook, HookEvent},
     loader::{InvalidReleaseName, validate_release_name},
     manifest::documents,
     path_match,
+    post_render::PostRenderError,
     release::Release,
     rules::Rules,
 };
@@ -105,6 +106,12 @@ pub enum TemplateError {
         #[source]
         error: RenderError,
     },
+    /// Manifests cannot go to a post-renderer or not come back.
+    #[error("{0}\n\nUse --debug flag to render out invalid YAML")]
+    PostRender(#[from] PostRenderError),
+    /// A post-renderer failed.
+    #[error("error while running post render on files: {0}\n\nUse --debug flag to render out invalid YAML")]
+    PostRenderer(String),
     /// Nothing fits a pattern of `--show-only`.
     #[error("could not find template {0} in chart")]
     NotInChart(String),
@@ -146,9 +153,22 @@ pub fn render_with_remarks(
     options: &TemplateOptions,
     warnings: &mut Warnings,
 ) -> Result<Rendered, TemplateError> {
+    Ok(render_files(chart, values, options, warnings)?.sort(warnings)?)
+}
+
+/// [`render_with_remarks`] without a look at what the templates wrote.
+///
+/// # Errors
+/// As [`render`].
+pub fn render_files(
+    chart: &ParsedChart,
+    values: &Map,
+    options: &TemplateOptions,
+    warnings: &mut Warnings,
+) -> Result<RenderedFiles, TemplateError> {
     check_installable(chart)?;
     validate_release_name(&options.release_name)?;
-    Ok(chart.render_with_remarks(values, &options.settings(chart.chart().rules), warnings)?)
+    Ok(chart.render_files(values, &options.settings(chart.chart().rules), warnings)?)
 }
 
 /// What `helm template` prints of it.
@@ -156,20 +176,40 @@ pub fn render_with_remarks(
 /// # Errors
 /// [`TemplateError::NotInChart`].
 pub fn printed(rendered: &Rendered, options: &TemplateOptions) -> Result<String, TemplateError> {
-    let stream = stream(rendered, options);
-    if options.show_only.is_empty() {
-        Ok(stream)
-    } else {
-        show_only(&stream, &options.show_only, rendered.chart.rules)
+    let hooks = wanted_hooks(&rendered.hooks, options).map(|hook| (&*hook.path, &*hook.manifest));
+    printed_parts(&manifest(rendered, options), hooks, options, rendered.chart.rules)
+}
+
+/// What `helm template` prints of a stream of manifests and of hooks with their paths.
+///
+/// # Errors
+/// [`TemplateError::NotInChart`].
+pub fn printed_parts<'a>(
+    manifest: &str,
+    hooks: impl Iterator<Item = (&'a str, &'a str)>,
+    options: &TemplateOptions,
+    rules: Rules,
+) -> Result<String, TemplateError> {
+    let mut stream = manifest.trim().to_owned();
+    stream.push('\n');
+    for (path, text) in hooks {
+        append_document(&mut stream, path, text);
     }
+    if options.show_only.is_empty() { Ok(stream) } else { show_only(&stream, &options.show_only, rules) }
 }
 
 /// What `helm template --debug` prints of a chart that cannot be rendered: everything that the templates wrote.
 pub fn invalid(chart: &ParsedChart, values: &Map, options: &TemplateOptions) -> String {
     let mut written = chart.written(values, &options.settings(chart.chart().rules)).unwrap_or_default();
     written.sort_unstable();
+    invalid_files(&written)
+}
+
+/// What `helm template --debug` prints of files that are no streams of objects.
+#[must_use]
+pub fn invalid_files(files: &[(String, String)]) -> String {
     let mut stream = String::new();
-    for (path, text) in &written {
+    for (path, text) in files {
         append_document(&mut stream, path, text);
     }
     stream.push('\n');
@@ -186,7 +226,7 @@ pub fn files<'a>(
     let crds = crds.map(|crd| (crd.path, String::from_utf8_lossy(&crd.file.data).into_owned()));
     let manifests =
         rendered.manifests.iter().map(|manifest| (manifest.path.clone(), manifest.content.clone()));
-    let hooks = hooks(rendered, options).map(|hook| (hook.path.clone(), hook.manifest.clone()));
+    let hooks = wanted_hooks(&rendered.hooks, options).map(|hook| (hook.path.clone(), hook.manifest.clone()));
     crds.chain(manifests).chain(hooks).map(|(path, content)| {
         let mut document = String::new();
         append_document(&mut document, &path, &content);
@@ -247,16 +287,6 @@ impl TemplateOptions {
     }
 }
 
-/// CRDs and manifests, then the hooks.
-fn stream(rendered: &Rendered, options: &TemplateOptions) -> String {
-    let mut stream = manifest(rendered, options).trim().to_owned();
-    stream.push('\n');
-    for hook in hooks(rendered, options) {
-        append_document(&mut stream, &hook.path, &hook.manifest);
-    }
-    stream
-}
-
 /// What an installation would apply, with CRDs where they are wanted.
 #[must_use]
 pub fn manifest(rendered: &Rendered, options: &TemplateOptions) -> String {
@@ -271,9 +301,10 @@ pub fn manifest(rendered: &Rendered, options: &TemplateOptions) -> String {
 }
 
 /// The hooks that are wanted.
-fn hooks<'a>(rendered: &'a Rendered, options: &'a TemplateOptions) -> impl Iterator<Item = &'a Hook> {
-    let skipped = |hook: &Hook| options.skip_tests && hook.events.contains(&HookEvent::Test);
-    rendered.hooks.iter().filter(move |hook| !options.no_hooks && !skipped(hook))
+pub fn wanted_hooks<'a>(hooks: &'a [Hook], options: &TemplateOptions) -> impl Iterator<Item = &'a Hook> {
+    let (none, skip_tests) = (options.no_hooks, options.skip_tests);
+    let skipped = move |hook: &Hook| skip_tests && hook.events.contains(&HookEvent::Test);
+    hooks.iter().filter(move |hook| !none && !skipped(hook))
 }
 
 /// The documents whose template, without the chart's name in front, fits one of the patterns.

@@ -10,6 +10,7 @@ use helm_chart::{KubeVersion, load_archive};
 use helm_functions::semver::{Constraints, Version};
 use helm_template::{Map, Value, fmt};
 use helm_yaml::json::{first_from_json, from_json};
+use helm_yaml::nodes::Objects;
 use helm_yaml::{Duplicates, from_yaml, to_yaml, to_yaml_pretty, yaml_to_json_text};
 
 use crate::generate::pipelines::VALUES;
@@ -54,6 +55,9 @@ pub fn yaml(data: &[u8]) {
         let _ = yaml_to_json_text(data, duplicates);
     }
     let _ = load_values(data);
+    if let Ok(objects) = Objects::read(data) {
+        let _ = objects.write();
+    }
 }
 
 /// Reads JSON.

@@ -11,6 +11,7 @@ pub mod pipelines;
 pub mod pools;
 mod schemas;
 pub mod templates;
+pub mod yaml_comments;
 pub mod yaml_soup;
 pub mod yaml_values;
 
@@ -92,6 +93,11 @@ fn yaml(random: &mut Random) -> Vec<Question> {
         let again = ["yaml-again", "yaml-again-pretty"].iter();
         let readers = yaml_soup::READERS.iter().chain(again);
         questions.extend(readers.map(|op| Question::yaml(op, &document)));
+        let commented = yaml_comments::stream(random).into_bytes();
+        let nodes = [&document, &commented]
+            .into_iter()
+            .flat_map(|document| ["nodes-marked", "nodes-unmarked"].map(|op| Question::yaml(op, document)));
+        questions.extend(nodes);
         questions.extend(yaml_values::questions(&yaml_values::value(random, 4)));
         questions.extend(json::questions(&json::text(random)));
     }

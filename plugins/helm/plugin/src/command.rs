@@ -7,6 +7,7 @@ mod dependencies;
 mod json_path;
 mod lint;
 mod options;
+mod post_render;
 mod repository;
 mod server;
 mod show;

@@ -3,6 +3,7 @@
 mod chars;
 mod error;
 pub mod json;
+pub mod nodes;
 mod objects;
 mod reader;
 mod resolve;

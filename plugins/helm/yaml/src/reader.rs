@@ -12,11 +12,12 @@ mod target;
 mod token;
 mod values;
 
+pub(crate) use self::cursor::Cursor;
 use self::decoder::Decoder;
 use self::document::Document;
-use self::failure::Failure;
+pub(crate) use self::failure::Failure;
 use self::go_value::GoValues;
-use self::input::Input;
+pub(crate) use self::input::Input;
 use self::target::JsonSink;
 pub(crate) use self::target::Target;
 pub(crate) use self::values::{ExactTarget, JsonTarget, ValueTarget};

@@ -153,6 +153,15 @@ pub(crate) fn is_octal_of_v3(text: &str) -> bool {
     text.starts_with(['0', '-']) && resolve_prefixed(&text.replace('_', ""), "0o", 8).is_some()
 }
 
+/// The short tag that go-yaml v3 gives a plain scalar. It knows fewer words than v2, and octal numbers with a sign.
+pub(crate) fn tag_of_v3(text: &str) -> &'static str {
+    match resolve_plain(text) {
+        Scalar::Bool(_) if !matches!(text, "true" | "True" | "TRUE" | "false" | "False" | "FALSE") => "!!str",
+        Scalar::Text if is_octal_of_v3(text) => "!!int",
+        scalar => scalar.short_tag(),
+    }
+}
+
 /// `^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`
 fn is_yaml_float(text: &str) -> bool {
     let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);

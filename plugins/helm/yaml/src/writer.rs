@@ -13,6 +13,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use helm_template::{FloatType, List, ObjectRef, Str, Value};
 
+pub(crate) use self::analysis::{is_break, is_printable};
 use self::emitter::{Context, Emitter};
 use crate::error::MarshalError;
 use crate::json;

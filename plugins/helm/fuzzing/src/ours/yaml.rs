@@ -4,6 +4,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use helm_template::{List, Map, Value};
 use helm_yaml::json as go_json;
+use helm_yaml::nodes::{ObjectError, Objects};
 use helm_yaml::{
     Duplicates, from_yaml, from_yaml_list, from_yaml_map, to_yaml, to_yaml_pretty, yaml_to_json,
     yaml_to_json_text,
@@ -35,9 +36,31 @@ pub fn answer(op: &str, input: &[u8]) -> Answer {
             partial((Value::List(list), error))
         }
         "check-json" => only_error(go_json::from_json(input).1),
+        "nodes-marked" => text(marked(input)),
+        "nodes-unmarked" => text(unmarked(input)),
         "check-yaml" => only_error(from_yaml(input, Duplicates::LastWins).err()),
         other => written(other, &untree(&serde_json::from_slice(input).unwrap())),
     }
+}
+
+/// The annotation that Helm gives to what a post-renderer shall see.
+const MARK: &str = "postrenderer.helm.sh/postrender-filename";
+
+fn marked(input: &[u8]) -> Result<Vec<u8>, ObjectError> {
+    let mut objects = Objects::read(input)?;
+    for object in &mut objects.0 {
+        object.set_annotation(MARK, "chart/templates/file.yaml")?;
+    }
+    Ok(objects.write()?.into_bytes())
+}
+
+fn unmarked(input: &[u8]) -> Result<Vec<u8>, ObjectError> {
+    let mut objects = Objects::read(input)?;
+    for object in &mut objects.0 {
+        object.annotation(MARK)?;
+        object.clear_annotation(MARK)?;
+    }
+    Ok(objects.write()?.into_bytes())
 }
 
 fn written(op: &str, value: &Value) -> Answer {

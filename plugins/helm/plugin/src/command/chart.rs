@@ -5,7 +5,7 @@ use std::iter::Peekable;
 use helm_chart::ignore::{HELM_IGNORE, IgnoreRules};
 use helm_chart::loader::load_kept;
 use helm_chart::log::{Level, Remark};
-use helm_chart::{Chart, File, LoadError, load_archive};
+use helm_chart::{Chart, File, LoadError, Rules, load_archive};
 use pilothouse_sdk::{AssetEntry, AssetFile, CommandAnswer, Host};
 
 use super::options::NamedChart;
@@ -17,6 +17,16 @@ const MOST_RESERVED: usize = 16 << 20;
 
 /// Loads a chart; what is odd about it becomes messages.
 pub(super) fn load(host: &dyn Host, chart: &NamedChart, answer: &mut CommandAnswer) -> Result<Chart, String> {
+    load_as(host, chart, Rules::default(), answer)
+}
+
+/// Loads a chart that is rendered by somebody's rules.
+pub(super) fn load_as(
+    host: &dyn Host,
+    chart: &NamedChart,
+    rules: Rules,
+    answer: &mut CommandAnswer,
+) -> Result<Chart, String> {
     let mut warnings = Vec::new();
     let chart = if chart.directory {
         load_kept(directory(host, chart)?, &mut warnings).map_err(|error| error.to_string())
@@ -24,14 +34,17 @@ pub(super) fn load(host: &dyn Host, chart: &NamedChart, answer: &mut CommandAnsw
         let data = archive(host, chart)?;
         load_archive(&data, &mut warnings).map_err(|error| not_an_archive(&chart.name, &data, &error))
     };
-    tell(&warnings, false, answer);
-    chart
+    tell(&warnings, false, rules, answer);
+    Ok(chart?.with_rules(rules))
 }
 
 /// Tells what Helm logs; what helps to find an error only to who asked for it.
-pub(super) fn tell(remarks: &[Remark], debug: bool, answer: &mut CommandAnswer) {
+pub(super) fn tell(remarks: &[Remark], debug: bool, rules: Rules, answer: &mut CommandAnswer) {
     let told = remarks.iter().filter(|remark| debug || remark.level() > Level::Debug);
-    answer.messages.extend(told.map(Remark::line));
+    match rules {
+        Rules::Helm4 => answer.messages.extend(told.map(Remark::line)),
+        Rules::Helm3 => answer.messages.extend(told.filter_map(Remark::line_of_helm3)),
+    }
 }
 
 /// What Helm logs for who looks for an error.

@@ -98,12 +98,27 @@ pub(super) struct TemplateOptions {
     /// The generation of Helm that renders.
     #[serde(default)]
     pub(super) compat: Compat,
+    /// The manifests go through a program of the person's.
+    #[serde(default)]
+    pub(super) post_renderer: Option<PostRenderer>,
     /// Values.
     pub(super) values: ValuesOptions,
     /// Other values to render the same chart with afterwards, which is not read again. What that gives follows on standard
     /// output.
     #[serde(default)]
     pub(super) again: Vec<ValuesOptions>,
+}
+
+/// How far a post-renderer is. The host runs it between two calls.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum PostRenderer {
+    /// The answer is what it shall read, and a file that has to be given back.
+    Input,
+    /// What it wrote is the asset `post-renderer:output`, and the file is `post-renderer:rest`.
+    Output,
+    /// It failed; the file is there as well.
+    Failed(String),
 }
 
 /// A generation of Helm.

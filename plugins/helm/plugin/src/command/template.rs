@@ -5,14 +5,13 @@ use std::fmt::Write as _;
 use std::mem::ManuallyDrop;
 use std::rc::Rc;
 
-use helm_chart::engine::Rendered;
 use helm_chart::log::line;
 use helm_chart::template::{self, TemplateError};
 use helm_chart::{Capabilities, Chart, KubeVersion, ParsedChart, Rules};
 use pilothouse_sdk::{CommandAnswer, CommandFile, Host, Kube};
 
-use super::options::TemplateOptions;
-use super::{chart, server, values};
+use super::options::{PostRenderer, TemplateOptions};
+use super::{chart, post_render, server, values};
 use crate::kinds::Kinds;
 use crate::lookup::ClusterLookup;
 
@@ -22,13 +21,16 @@ pub(super) fn template(
     asked: &TemplateOptions,
     answer: &mut CommandAnswer,
 ) -> Result<(), String> {
+    if matches!(asked.post_renderer, Some(PostRenderer::Output | PostRenderer::Failed(_))) {
+        return post_render::output(Rc::clone(host), asked, answer);
+    }
     let mut options = options(asked)?;
-    if asked.debug {
+    let rules: Rules = asked.compat.into();
+    if asked.debug && rules == Rules::Helm4 {
         debug(asked, answer);
     }
     let values = values::merged(&**host, &asked.values)?;
-    let rules = asked.compat.into();
-    let chart = chart::load(&**host, &asked.chart, answer)?.with_rules(rules);
+    let chart = chart::load_as(&**host, &asked.chart, rules, answer)?;
     let cluster = if asked.server { Some(cluster(Rc::clone(host), rules, &mut options)?) } else { None };
     if chart.metadata.deprecated {
         answer.messages.push(match rules {
@@ -39,12 +41,19 @@ pub(super) fn template(
     // The instance ends with the command, and all its memory at once.
     let chart = ManuallyDrop::new(ParsedChart::new(chart));
     let mut remarks = Vec::new();
-    let rendered = template::render_with_remarks(&chart, &values, &options, &mut remarks);
+    let files = template::render_files(&chart, &values, &options, &mut remarks);
     if cluster.is_some() {
-        let charts = rendered.as_ref().map_or(chart.chart(), |rendered| &rendered.chart);
+        let charts = files.as_ref().map_or(chart.chart(), |files| &files.chart);
         tell_of_cluster(charts, asked, answer);
     }
-    chart::tell(&remarks, asked.debug, answer);
+    if let (Some(PostRenderer::Input), Ok(files)) = (&asked.post_renderer, &files)
+        && rules == Rules::Helm4
+    {
+        chart::tell(&remarks, asked.debug, rules, answer);
+        return post_render::input(files, &options, asked, answer);
+    }
+    let rendered = files.and_then(|files| Ok(files.sort(&mut remarks)?));
+    chart::tell(&remarks, asked.debug, rules, answer);
     let rendered = match rendered {
         Ok(rendered) => ManuallyDrop::new(rendered),
         Err(error) => {
@@ -54,6 +63,9 @@ pub(super) fn template(
             return Err(failed(&error, asked.debug, answer));
         }
     };
+    if asked.post_renderer.is_some() {
+        return post_render::input_of_helm3(&rendered, &options, asked, answer);
+    }
     if let Some((kube, kinds)) = &cluster {
         let manifest = template::manifest(&rendered, &options);
         server::check(kube, kinds, &manifest, &options.release_name, asked)?;
@@ -64,7 +76,10 @@ pub(super) fn template(
             answer.output = printed.into_bytes();
             again(&**host, &chart, asked, &options, answer)
         }
-        Some(directory) => write(directory, &rendered, &options, asked, answer),
+        Some(directory) => {
+            let files = template::files(&rendered, &options);
+            write(directory, files, &options, "", asked, answer)
+        }
     }
 }
 
@@ -86,7 +101,7 @@ fn again(
     Ok(())
 }
 
-fn options(asked: &TemplateOptions) -> Result<template::TemplateOptions, String> {
+pub(super) fn options(asked: &TemplateOptions) -> Result<template::TemplateOptions, String> {
     let kube_version = match asked.kube_version.as_str() {
         "" => None,
         text => Some(
@@ -114,7 +129,7 @@ fn options(asked: &TemplateOptions) -> Result<template::TemplateOptions, String>
 }
 
 /// Lets a rendering see the cluster.
-fn cluster(
+pub(super) fn cluster(
     host: Rc<dyn Host>,
     rules: Rules,
     options: &mut template::TemplateOptions,
@@ -157,7 +172,7 @@ fn unreachable(error: &pilothouse_sdk::Error) -> String {
     format!("cluster reachability check failed: {error}")
 }
 
-fn failed(error: &TemplateError, debug: bool, answer: &mut CommandAnswer) -> String {
+pub(super) fn failed(error: &TemplateError, debug: bool, answer: &mut CommandAnswer) -> String {
     let text = error.to_string();
     if let TemplateError::ReleaseName(_) = error {
         let why = text.trim_start_matches(CHECK).as_bytes();
@@ -169,11 +184,12 @@ fn failed(error: &TemplateError, debug: bool, answer: &mut CommandAnswer) -> Str
 const CHECK: &str = "release name check failed: ";
 const HINT: &str = "\n\nUse --debug flag to render out invalid YAML";
 
-/// Documents as files, and a line for each that says so.
-fn write(
+/// Documents as files, and a line for each that says so; `text` is printed behind them.
+pub(super) fn write(
     directory: &str,
-    rendered: &Rendered,
+    documents: impl Iterator<Item = (String, String)>,
     options: &template::TemplateOptions,
+    text: &str,
     asked: &TemplateOptions,
     answer: &mut CommandAnswer,
 ) -> Result<(), String> {
@@ -182,7 +198,7 @@ fn write(
     }
     let (mut told, mut order) = (String::new(), Vec::new());
     let mut texts: BTreeMap<String, String> = BTreeMap::new();
-    for (path, document) in template::files(rendered, options) {
+    for (path, document) in documents {
         let path = if asked.release_name_dir { format!("{}/{path}", options.release_name) } else { path };
         let _ = writeln!(told, "wrote {}", joined(directory, &path));
         match texts.get_mut(&path) {
@@ -193,7 +209,7 @@ fn write(
             }
         }
     }
-    told.push('\n');
+    let _ = writeln!(told, "{text}");
     let file =
         |path: String| texts.remove(&path).map(|text| CommandFile { content: text.into_bytes(), path });
     answer.files = order.into_iter().filter_map(file).collect();

@@ -104,11 +104,11 @@ fn is_indicator(character: char, first: bool, blank_before: bool, blank_follows:
 }
 
 /// Line breaks of YAML 1.1.
-pub(super) fn is_break(character: char) -> bool {
+pub(crate) fn is_break(character: char) -> bool {
     matches!(character, '\r' | '\n' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
 /// What go-yaml writes without an escape. Characters beyond the basic plane are not among it.
-pub(super) fn is_printable(character: char) -> bool {
+pub(crate) fn is_printable(character: char) -> bool {
     matches!(character, '\n' | ' '..='~' | '\u{A0}'..='\u{FFFD}') && character != '\u{FEFF}'
 }

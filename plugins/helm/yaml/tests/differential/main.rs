@@ -7,6 +7,7 @@ mod compare;
 mod corpus;
 mod documents;
 mod json;
+mod nodes;
 mod values;
 
 /// How many generated cases a test tries.

@@ -1,0 +1,108 @@
+//! Where post-renderers are: plugins below `$HELM_PLUGINS`, programs in `$PATH`.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::io::{Error, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use super::manifest::{FILE, Loaded, Manifest, TYPE};
+
+/// The plugin of this name.
+///
+/// # Errors
+/// Helm's words.
+pub(super) fn plugin(name: &str) -> Result<Manifest, String> {
+    let directories = match std::env::var_os("HELM_PLUGINS") {
+        Some(paths) if paths.is_empty() => Vec::new(),
+        Some(paths) => std::env::split_paths(&paths).collect(),
+        None => vec![data_home().join("plugins")],
+    };
+    plugin_in(name, &directories)
+}
+
+/// Helm's directory for what it keeps.
+fn data_home() -> PathBuf {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let xdg = || set("XDG_DATA_HOME").or_else(|| Some(set("HOME")?.join(".local/share")));
+    set("HELM_DATA_HOME").or_else(|| Some(xdg()?.join("helm"))).unwrap_or_default()
+}
+
+pub(super) fn plugin_in(name: &str, directories: &[PathBuf]) -> Result<Manifest, String> {
+    let mut found = None;
+    for directory in directories {
+        let mut names: BTreeMap<String, PathBuf> = BTreeMap::new();
+        for directory in plugins_below(directory) {
+            let plugin = match Loaded::read(&directory) {
+                Ok(plugin) => plugin,
+                Err(why) => {
+                    tell_ignored(&directory, &why);
+                    continue;
+                }
+            };
+            if let Some(before) = names.insert(plugin.name().to_owned(), directory.clone()) {
+                let (before, now) = (before.display().to_string(), directory.display().to_string());
+                return Err(format!(
+                    "two plugins claim the name {:?} at {before:?} and {now:?}",
+                    plugin.name()
+                ));
+            }
+            if let Loaded::PostRenderer(manifest) = plugin
+                && manifest.name == name
+            {
+                found.get_or_insert(manifest);
+            }
+        }
+    }
+    found.ok_or_else(|| format!("plugin: {{Name:{name} Type:{TYPE}}} not found"))
+}
+
+/// The directories with a description of a plugin, by name.
+fn plugins_below(directory: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut found: Vec<PathBuf> = entries.map(|entry| directory.join(entry.file_name())).collect();
+    found.retain(|path| path.join(FILE).symlink_metadata().is_ok());
+    found.sort();
+    found
+}
+
+fn tell_ignored(directory: &Path, why: &str) {
+    let why = format!("failed to load plugin {:?}: {why}", directory.display().to_string());
+    let file = directory.join(FILE);
+    eprintln!(
+        "level=WARN msg=\"failed to load plugin (ignoring)\" plugin_yaml={} error={why:?}",
+        file.display()
+    );
+}
+
+/// The path of a program, as Go's `exec.LookPath` finds it.
+///
+/// # Errors
+/// Go's words.
+pub(super) fn program(name: &str) -> Result<PathBuf, Error> {
+    let failed = |why: &str| Error::new(ErrorKind::NotFound, format!("exec: {name:?}: {why}"));
+    if name.contains('/') {
+        let path = Path::new(name);
+        return match path.metadata() {
+            Err(_) => Err(failed(&format!("stat {name}: no such file or directory"))),
+            Ok(found) if found.is_dir() => Err(failed("is a directory")),
+            Ok(found) if !is_executable(&found) => Err(failed("permission denied")),
+            Ok(_) => Ok(path.to_owned()),
+        };
+    }
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    let here = |directory: PathBuf| if directory == OsStr::new("") { PathBuf::from(".") } else { directory };
+    let candidates = std::env::split_paths(&paths).map(|directory| here(directory).join(name));
+    let runs = |path: &PathBuf| path.metadata().is_ok_and(|found| found.is_file() && is_executable(&found));
+    candidates.into_iter().find(runs).ok_or_else(|| failed("executable file not found in $PATH"))
+}
+
+#[cfg(unix)]
+fn is_executable(found: &std::fs::Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    found.permissions().mode() & 0o111 != 0
+}
+
+#[cfg(not(unix))]
+fn is_executable(_found: &std::fs::Metadata) -> bool {
+    true
+}
