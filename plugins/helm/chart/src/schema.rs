@@ -1,7 +1,8 @@
 //! `values.schema.json`: values checked per chart, with the texts of the library Helm uses
 //! (santhosh-tekuri/jsonschema v6).
 //!
-//! Where Go goes through properties in random order we go by their names. Schemas at other addresses are not
+//! Where Go goes through properties in random order we go by their names; which places those are is said where the
+//! conformance tool compares. Schemas at other addresses are not
 //! loaded; `urn:` references allow everything, as in Helm.
 
 mod collapsed;
