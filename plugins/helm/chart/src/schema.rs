@@ -170,7 +170,8 @@ impl UrlLoader for Offline {
                 Err(format!("open {path}: no such file or directory").into())
             }
             ("http" | "https", _) => {
-                Err(format!("{url}: schemas are only loaded from the chart itself").into())
+                Err(format!("HTTP request failed for {url}: schemas are only loaded from the chart itself")
+                    .into())
             }
             _ => Err(format!("no URLLoader registered for {}", quote(url.as_bytes())).into()),
         }
