@@ -46,6 +46,32 @@ pub struct LintArgs {
     pub global: GlobalArgs,
 }
 
+/// Directories above are not gone round in for ever.
+const MAX_DEPTH: usize = 32;
+
+/// The directories of a chart that have nothing in them: of those an asset says nothing, the linter does.
+fn empty_directories(chart: &Path) -> Vec<String> {
+    let mut empty = Vec::new();
+    let mut pending = vec![(chart.to_owned(), String::new(), 0)];
+    while let Some((directory, path, depth)) = pending.pop() {
+        let Ok(entries) = std::fs::read_dir(&directory) else { continue };
+        let mut has_entries = false;
+        for entry in entries.flatten() {
+            has_entries = true;
+            if depth < MAX_DEPTH && entry.path().is_dir() {
+                let name = entry.file_name().to_string_lossy().into_owned();
+                let name = if path.is_empty() { name } else { format!("{path}/{name}") };
+                pending.push((entry.path(), name, depth + 1));
+            }
+        }
+        if !has_entries && !path.is_empty() {
+            empty.push(path);
+        }
+    }
+    empty.sort_unstable();
+    empty
+}
+
 /// Examines them.
 ///
 /// # Errors
@@ -71,6 +97,7 @@ pub fn execute(args: &LintArgs) -> Result<(), HelmError> {
                 "asset": asset,
                 "directory": Path::new(path).is_dir(),
                 "path": whole.to_string_lossy(),
+                "emptyDirectories": empty_directories(Path::new(path)),
             })
         })
         .collect();

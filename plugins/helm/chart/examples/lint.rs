@@ -19,7 +19,7 @@ fn main() -> Result<ExitCode> {
         let mut files = Vec::new();
         collect(Path::new(&path), "", &mut files).with_context(|| format!("cannot read {path}"))?;
         let whole = absolute(&path)?.display().to_string();
-        let report = lint(&Directory { path: whole, files }, &values, &settings);
+        let report = lint(&Directory { path: whole, files, ..Directory::default() }, &values, &settings);
         let mut told = format!("==> Linting {path}\n");
         for message in &report.messages {
             told.push_str(&format!("{message}\n"));

@@ -1,8 +1,7 @@
 //! What is wrong with a chart, or only unusual: Helm's `pkg/chart/v2/lint`.
 //!
 //! The rules look at the files of a directory, ignored ones included, before anything is loaded: a `Chart.yaml`
-//! that `.helmignore` names has its own messages and is missed by the loader afterwards. A directory counts as
-//! being there when there is a file in it.
+//! that `.helmignore` names has its own messages and is missed by the loader afterwards.
 
 mod address;
 mod chart_yaml;
@@ -69,6 +68,8 @@ pub struct Directory {
     /// All its files. Of those that `.helmignore` names, only `Chart.yaml`, `values.yaml` and
     /// `values.schema.json` need their content.
     pub files: Vec<File>,
+    /// The directories in it that have nothing in them.
+    pub empty: Vec<String>,
 }
 
 impl Directory {
@@ -76,11 +77,12 @@ impl Directory {
         self.files.iter().find(|file| file.name == name)
     }
 
-    /// Whether a name is that of a directory: some file is in it.
+    /// Whether a name is that of a directory: something is in it, or it is known to be empty.
     fn is_directory(&self, name: &str) -> bool {
-        self.files.iter().any(|file| {
-            file.name.strip_prefix(name).is_some_and(|rest| rest.len() > 1 && rest.starts_with('/'))
-        })
+        let is_inside =
+            |path: &str| path.strip_prefix(name).is_some_and(|rest| rest.len() > 1 && rest.starts_with('/'));
+        let inside = self.files.iter().any(|file| is_inside(&file.name));
+        inside || self.empty.iter().any(|empty| empty == name || is_inside(empty))
     }
 }
 

@@ -8,7 +8,7 @@ use crate::{
     file::File,
     go_path,
     ignore::{HELM_IGNORE, IgnoreError, IgnoreRules},
-    metadata::{API_VERSION_V1, API_VERSION_V2, Lock, Metadata, ValidationError},
+    metadata::{API_VERSION_V1, API_VERSION_V2, API_VERSION_V3, Lock, Metadata, ValidationError},
     rules::Rules,
     yaml::{self, LoadValuesError},
 };
@@ -63,9 +63,6 @@ pub enum LoadError {
     /// No `Chart.yaml` in the chart's own archive.
     #[error("unable to detect chart version, no Chart.yaml found")]
     NoChartYamlInArchive,
-    /// Chart API v3, which Helm 4.3 loads but refuses to install.
-    #[error("invalid chart apiVersion")]
-    ChartV3,
     /// An `apiVersion` nobody knows.
     #[error("unsupported chart version")]
     UnsupportedVersion,
@@ -114,15 +111,15 @@ pub fn load_directory(files: Vec<File>, warnings: &mut Warnings) -> Result<Chart
 /// [`LoadError`].
 pub fn load_kept(mut files: Vec<File>, warnings: &mut Warnings) -> Result<Chart, LoadError> {
     pack(&mut files)?;
-    check_version(&files)?;
-    load_files(files, 0, warnings)
+    let loader = ApiLoader::of(&files)?;
+    loader.load(files, 0, warnings)
 }
 
 /// [`load_directory`] without a look at the `apiVersion`, as Helm's linter does it.
 pub(crate) fn load_any_version(files: Vec<File>, warnings: &mut Warnings) -> Result<Chart, LoadError> {
     let mut files = kept(files)?;
     pack(&mut files)?;
-    load_files(files, 0, warnings)
+    ApiLoader::V2.load(files, 0, warnings)
 }
 
 /// The files of a directory that `.helmignore` leaves.
@@ -155,21 +152,40 @@ fn pack(files: &mut [File]) -> Result<(), LoadError> {
 /// [`LoadError`].
 pub fn load_archive(data: &[u8], warnings: &mut Warnings) -> Result<Chart, LoadError> {
     let files = read_archive(data).map_err(LoadError::Unreadable)?;
-    check_version(&files).map_err(|error| match error {
+    let loader = ApiLoader::of(&files).map_err(|error| match error {
         LoadError::NoChartYaml => LoadError::NoChartYamlInArchive,
         other => other,
     })?;
-    load_files(files, 0, warnings)
+    loader.load(files, 0, warnings)
 }
 
-/// Only the root chart's `apiVersion` decides which loader Helm takes.
-fn check_version(files: &[File]) -> Result<(), LoadError> {
-    let chart_yaml = files.iter().find(|file| file.name == "Chart.yaml").ok_or(LoadError::NoChartYaml)?;
-    let metadata = decode_metadata("Chart.yaml", &chart_yaml.data)?;
-    match &*metadata.api_version {
-        "" | API_VERSION_V1 | API_VERSION_V2 => Ok(()),
-        "v3" => Err(LoadError::ChartV3),
-        _ => Err(LoadError::UnsupportedVersion),
+/// Which of Helm's loaders takes a chart, and with it all charts within.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ApiLoader {
+    /// For charts v1 and v2.
+    V2,
+    /// For charts v3, which Helm 4.3 loads and shows but does not install. They know nothing of `requirements.yaml`.
+    V3,
+}
+
+impl ApiLoader {
+    /// Only the root chart's `apiVersion` decides.
+    fn of(files: &[File]) -> Result<Self, LoadError> {
+        let chart_yaml = files.iter().find(|file| file.name == "Chart.yaml").ok_or(LoadError::NoChartYaml)?;
+        let metadata = decode_metadata("Chart.yaml", &chart_yaml.data)?;
+        match &*metadata.api_version {
+            "" | API_VERSION_V1 | API_VERSION_V2 => Ok(Self::V2),
+            API_VERSION_V3 => Ok(Self::V3),
+            _ => Err(LoadError::UnsupportedVersion),
+        }
+    }
+
+    /// The `apiVersion` of a chart that states none.
+    fn default_version(self) -> &'static str {
+        match self {
+            Self::V2 => API_VERSION_V1,
+            Self::V3 => API_VERSION_V3,
+        }
     }
 }
 
@@ -182,72 +198,75 @@ fn typed_yaml(file: &'static str, data: &[u8]) -> Result<Value, LoadError> {
     yaml::typed(data).map_err(|error| LoadError::Yaml { file, error })
 }
 
-fn load_files(files: Vec<File>, depth: usize, warnings: &mut Warnings) -> Result<Chart, LoadError> {
-    if depth > MAX_CHART_DEPTH {
-        return Err(LoadError::TooDeep);
-    }
-    let mut builder = Builder::default();
-    for file in files.iter().filter(|file| file.name == "Chart.yaml") {
-        builder.read_metadata(file)?;
-    }
-    for file in &files {
-        builder.read(file, warnings)?;
-    }
-    let Builder { metadata, lock, templates, values, schema, files: rest, subcharts } = builder;
-    let mut metadata = metadata.ok_or(LoadError::NoChartYaml)?;
-    metadata.validate()?;
-    let mut dependencies = Vec::new();
-    for (name, files) in subcharts {
-        if name.starts_with(['_', '.']) {
-            continue;
+impl ApiLoader {
+    fn load(self, files: Vec<File>, depth: usize, warnings: &mut Warnings) -> Result<Chart, LoadError> {
+        if depth > MAX_CHART_DEPTH {
+            return Err(LoadError::TooDeep);
         }
-        dependencies.push(load_subchart(&name, files, &metadata.name, depth, warnings)?);
+        let mut builder = Builder::default();
+        for file in files.iter().filter(|file| file.name == "Chart.yaml") {
+            builder.read_metadata(file, self)?;
+        }
+        for file in &files {
+            builder.read(file, self, warnings)?;
+        }
+        let Builder { metadata, lock, templates, values, schema, files: rest, subcharts } = builder;
+        let mut metadata = metadata.ok_or(LoadError::NoChartYaml)?;
+        metadata.validate()?;
+        let mut dependencies = Vec::new();
+        for (name, files) in subcharts {
+            if name.starts_with(['_', '.']) {
+                continue;
+            }
+            dependencies.push(self.load_subchart(&name, files, &metadata.name, depth, warnings)?);
+        }
+        Ok(Chart {
+            metadata: Rc::new(metadata),
+            lock: lock.map(Rc::new),
+            templates: templates.into(),
+            values,
+            schema,
+            files: rest.into(),
+            raw: files.into(),
+            dependencies,
+            rules: Rules::default(),
+        })
     }
-    Ok(Chart {
-        metadata: Rc::new(metadata),
-        lock: lock.map(Rc::new),
-        templates: templates.into(),
-        values,
-        schema,
-        files: rest.into(),
-        raw: files.into(),
-        dependencies,
-        rules: Rules::default(),
-    })
-}
 
-fn load_subchart(
-    name: &str,
-    files: Vec<File>,
-    chart: &str,
-    depth: usize,
-    warnings: &mut Warnings,
-) -> Result<Chart, LoadError> {
-    let result = if go_path::extension(name) == ".tgz" {
-        let first = files.into_iter().next().ok_or(LoadError::NoChartYaml)?;
-        if first.name != name {
-            return Err(LoadError::MisplacedArchive {
-                chart: chart.to_owned(),
-                expected: name.to_owned(),
-                got: first.name,
+    fn load_subchart(
+        self,
+        name: &str,
+        files: Vec<File>,
+        chart: &str,
+        depth: usize,
+        warnings: &mut Warnings,
+    ) -> Result<Chart, LoadError> {
+        let result = if go_path::extension(name) == ".tgz" {
+            let first = files.into_iter().next().ok_or(LoadError::NoChartYaml)?;
+            if first.name != name {
+                return Err(LoadError::MisplacedArchive {
+                    chart: chart.to_owned(),
+                    expected: name.to_owned(),
+                    got: first.name,
+                });
+            }
+            read_archive(&first.data)
+                .map_err(LoadError::from)
+                .and_then(|files| self.load(files, depth + 1, warnings))
+        } else {
+            // A file right in charts/ is no chart; without a Chart.yaml the error comes from loading nothing.
+            let inside = files.into_iter().filter_map(|file| {
+                let (_, inner) = file.name.split_once('/')?;
+                Some(File { name: inner.to_owned(), data: file.data })
             });
-        }
-        read_archive(&first.data)
-            .map_err(LoadError::from)
-            .and_then(|files| load_files(files, depth + 1, warnings))
-    } else {
-        // A file right in charts/ is no chart; without a Chart.yaml the error comes from loading nothing.
-        let inside = files.into_iter().filter_map(|file| {
-            let (_, inner) = file.name.split_once('/')?;
-            Some(File { name: inner.to_owned(), data: file.data })
-        });
-        load_files(inside.collect(), depth + 1, warnings)
-    };
-    result.map_err(|error| LoadError::Subchart {
-        name: name.to_owned(),
-        chart: chart.to_owned(),
-        error: Box::new(error),
-    })
+            self.load(inside.collect(), depth + 1, warnings)
+        };
+        result.map_err(|error| LoadError::Subchart {
+            name: name.to_owned(),
+            chart: chart.to_owned(),
+            error: Box::new(error),
+        })
+    }
 }
 
 #[derive(Default)]
@@ -262,24 +281,24 @@ struct Builder {
 }
 
 impl Builder {
-    fn read_metadata(&mut self, file: &File) -> Result<(), LoadError> {
+    fn read_metadata(&mut self, file: &File, loader: ApiLoader) -> Result<(), LoadError> {
         let metadata = self.metadata.get_or_insert_default();
         let yaml = typed_yaml("Chart.yaml", &file.data)?;
         metadata.decode_over(yaml).map_err(|error| LoadError::Decode { file: "Chart.yaml", error })?;
         // Helm 2 took charts without an apiVersion.
         if metadata.api_version.is_empty() {
-            API_VERSION_V1.clone_into(&mut metadata.api_version);
+            loader.default_version().clone_into(&mut metadata.api_version);
         }
         Ok(())
     }
 
-    fn read(&mut self, file: &File, warnings: &mut Warnings) -> Result<(), LoadError> {
+    fn read(&mut self, file: &File, loader: ApiLoader, warnings: &mut Warnings) -> Result<(), LoadError> {
         match &*file.name {
             "Chart.yaml" => {}
             "Chart.lock" => self.lock = Some(decode_lock("Chart.lock", file)?),
             "values.yaml" => self.values = Some(yaml::load_values(&file.data)?),
             "values.schema.json" => self.schema = Some(Rc::clone(&file.data)),
-            "requirements.yaml" => {
+            "requirements.yaml" if loader == ApiLoader::V2 => {
                 let yaml = typed_yaml("requirements.yaml", &file.data)?;
                 let metadata = self.metadata.get_or_insert_default();
                 metadata
@@ -287,7 +306,7 @@ impl Builder {
                     .map_err(|error| LoadError::Decode { file: "requirements.yaml", error })?;
                 self.keep_v1_file(file, warnings, "Warning: Dependencies are handled in Chart.yaml since apiVersion \"v2\". We recommend migrating dependencies to Chart.yaml.");
             }
-            "requirements.lock" => {
+            "requirements.lock" if loader == ApiLoader::V2 => {
                 self.lock = Some(decode_lock("requirements.lock", file)?);
                 self.metadata.get_or_insert_default();
                 self.keep_v1_file(file, warnings, "Warning: Dependency locking is handled in Chart.lock since apiVersion \"v2\". We recommend migrating to Chart.lock.");

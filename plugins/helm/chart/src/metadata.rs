@@ -12,6 +12,8 @@ use thiserror::Error;
 pub const API_VERSION_V1: &str = "v1";
 /// `apiVersion` of charts whose dependencies stand in `Chart.yaml`.
 pub const API_VERSION_V2: &str = "v2";
+/// The `apiVersion` of charts to come.
+pub const API_VERSION_V3: &str = "v3";
 
 /// A `Chart.yaml` that Helm refuses, with its text.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

@@ -1,7 +1,8 @@
 //! `values.schema.json`: values checked per chart, with the texts of the library Helm uses
 //! (santhosh-tekuri/jsonschema v6).
 //!
-//! Where Go goes through properties in random order we go by their names. Schemas at other addresses are not
+//! Where Go goes through properties in random order we go by their names; which places those are is said where the
+//! conformance tool compares. Schemas at other addresses are not
 //! loaded; `urn:` references allow everything, as in Helm.
 
 mod collapsed;
@@ -169,7 +170,8 @@ impl UrlLoader for Offline {
                 Err(format!("open {path}: no such file or directory").into())
             }
             ("http" | "https", _) => {
-                Err(format!("{url}: schemas are only loaded from the chart itself").into())
+                Err(format!("HTTP request failed for {url}: schemas are only loaded from the chart itself")
+                    .into())
             }
             _ => Err(format!("no URLLoader registered for {}", quote(url.as_bytes())).into()),
         }

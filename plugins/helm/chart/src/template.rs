@@ -8,13 +8,14 @@ use crate::{
     hook::{Hook, HookEvent},
     loader::{InvalidReleaseName, validate_release_name},
     manifest::documents,
+    metadata::API_VERSION_V3,
     path_match,
     post_render::PostRenderError,
     release::Release,
     rules::Rules,
 };
 use helm_template::{Execution, Limits, Map, TemplateSet, Value};
-use std::rc::Rc;
+use std::{cmp::Ordering, rc::Rc};
 use thiserror::Error;
 
 /// The flags of `helm template` that change what is printed.
@@ -90,7 +91,15 @@ pub enum TemplateError {
         "an error occurred while checking for chart dependencies. You may need to run 'helm dependency build' to fetch missing dependencies: found in Chart.yaml, but missing in charts/ directory: {0}"
     )]
     MissingDependencies(String),
-    /// The same in Helm 3.
+    /// A chart v3 that contains charts it does not ask for.
+    #[error(
+        "an error occurred while checking for chart dependencies. You may need to run 'helm dependency build' to fetch missing dependencies: unsupported chart dependency type"
+    )]
+    DependenciesOfChartV3,
+    /// A chart v3.
+    #[error("invalid chart apiVersion")]
+    ChartV3,
+    /// [`Self::MissingDependencies`] in Helm 3.
     #[error(
         "An error occurred while checking for chart dependencies. You may need to run `helm dependency build` to fetch missing dependencies: found in Chart.yaml, but missing in charts/ directory: {0}"
     )]
@@ -246,18 +255,26 @@ pub fn release_name(template: &str) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&written).into_owned())
 }
 
-/// Whether a chart can be installed at all: not a library, and with all its dependencies.
+/// Whether a chart can be installed at all: not a library, not a chart v3, and with all its dependencies.
 ///
 /// # Errors
-/// [`TemplateError::NotInstallable`], [`TemplateError::MissingDependencies`].
+/// [`TemplateError::NotInstallable`], [`TemplateError::ChartV3`], [`TemplateError::MissingDependencies`] and their kin.
 pub fn check_installable(chart: &ParsedChart) -> Result<(), TemplateError> {
     let chart = chart.chart();
     let chart_type = &*chart.metadata.chart_type;
     if !matches!(chart_type, "" | "application") {
         return Err(TemplateError::NotInstallable(chart_type.to_owned()));
     }
-    let missing = missing_dependencies(chart);
-    let missing = missing.join(", ");
+    let missing = missing_dependencies(chart).join(", ");
+    if chart.metadata.api_version == API_VERSION_V3 {
+        let declared = chart.metadata.dependencies.as_ref().map_or(0, Vec::len);
+        // Helm takes as many of the declared ones as there are charts; with fewer charts it breaks down.
+        return Err(match chart.dependencies.len().cmp(&declared) {
+            Ordering::Greater => TemplateError::DependenciesOfChartV3,
+            Ordering::Equal if !missing.is_empty() => TemplateError::MissingDependencies(missing),
+            _ => TemplateError::ChartV3,
+        });
+    }
     match chart.rules {
         _ if missing.is_empty() => Ok(()),
         Rules::Helm4 => Err(TemplateError::MissingDependencies(missing)),

@@ -25,6 +25,8 @@ struct Case<'a> {
     name: &'a str,
     flags: Vec<&'a str>,
     files: Vec<(&'a str, &'a str)>,
+    /// Directories without anything in them: files whose name ends with a slash.
+    empty: Vec<&'a str>,
     lint: &'a str,
     log: &'a str,
 }
@@ -33,17 +35,24 @@ impl<'a> Case<'a> {
     fn parse(text: &'a str) -> Result<Self> {
         let (title, body) = text.split_once('\n').context("a case has a title")?;
         let (name, flags) = title.split_once(" | ").unwrap_or((title, ""));
-        let mut case =
-            Case { name, flags: flags.split_whitespace().collect(), files: Vec::new(), lint: "", log: "" };
+        let mut case = Case {
+            name,
+            flags: flags.split_whitespace().collect(),
+            files: Vec::new(),
+            empty: Vec::new(),
+            lint: "",
+            log: "",
+        };
         let mut left_out = Vec::new();
         for section in sections(body) {
             let (path, content) = section.split_once('\n').context("a section has a path")?;
             match path {
                 "lint" => case.lint = content,
                 "log" => case.log = content,
-                _ => match path.strip_prefix('-') {
-                    Some(path) => left_out.push(path),
-                    None => case.files.push((path, content)),
+                _ => match (path.strip_prefix('-'), path.strip_suffix('/')) {
+                    (Some(path), _) => left_out.push(path),
+                    (_, Some(path)) => case.empty.push(path),
+                    _ => case.files.push((path, content)),
                 },
             }
         }
@@ -70,7 +79,8 @@ impl<'a> Case<'a> {
             }
         }
         let files = self.files.iter().map(|(path, content)| File::new(*path, content)).collect();
-        Ok(lint(&Directory { path: "/charts/c".to_owned(), files }, &values, &settings))
+        let empty = self.empty.iter().map(|path| (*path).to_owned()).collect();
+        Ok(lint(&Directory { path: "/charts/c".to_owned(), files, empty }, &values, &settings))
     }
 }
 

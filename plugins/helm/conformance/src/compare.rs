@@ -1,5 +1,6 @@
 //! The exact comparison of two texts.
 
+use crate::unordered::in_order;
 use helm_yaml::Duplicates;
 use std::fmt;
 
@@ -60,6 +61,7 @@ impl Outcome {
 pub fn compare(theirs: &str, fails: bool, ours: &Outcome) -> Verdict {
     match ours {
         Outcome::Rendered(_) if fails => Verdict::WronglyPassed,
+        Outcome::Failed(ours) if fails && in_order(ours) == in_order(theirs) => Verdict::Identical,
         Outcome::Failed(error) if !fails => Verdict::WronglyFailed(error.clone()),
         Outcome::Rendered(ours) | Outcome::Failed(ours) if ours == theirs => Verdict::Identical,
         Outcome::Failed(ours) => Verdict::Different(first_difference(theirs, ours)),

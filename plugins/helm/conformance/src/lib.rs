@@ -8,3 +8,4 @@ pub mod cases;
 pub mod compare;
 pub mod random;
 pub mod rules;
+pub mod unordered;

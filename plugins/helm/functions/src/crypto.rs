@@ -9,5 +9,6 @@ mod generator;
 mod key;
 mod password;
 mod pem;
+mod pkcs8;
 
 pub(crate) use self::functions::register;

@@ -12,6 +12,7 @@ use crate::register::{Register, fail, text};
 mod change;
 mod constraint;
 mod object;
+mod reading;
 
 pub use constraint::Constraints;
 

@@ -4,6 +4,7 @@ mod decode;
 mod encode;
 mod lex;
 mod scalar;
+mod strings;
 
 use helm_template::{Map, Signature, Str, Type, Value};
 

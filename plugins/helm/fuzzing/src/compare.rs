@@ -26,6 +26,11 @@ fn is_deviation(_question: &Question, ours: &Answer, theirs: &Answer) -> bool {
     if ours.error.ends_with(b"steps") || has(&ours.error, "exceeds the limit") {
         return true;
     }
+    // Of two references that lead nowhere Go says the one to another file when it meets it, the other when its turn
+    // comes; our library both in turn.
+    if has(&theirs.error, "failing loading \"") && has(&ours.error, "json-pointer in ") {
+        return true;
+    }
     // Pointers print as addresses, of which we have none.
     !theirs.out.is_empty() && has(&theirs.out, "0xc0")
 }

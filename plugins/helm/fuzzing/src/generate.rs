@@ -7,10 +7,13 @@ mod idioms;
 mod ignored;
 pub mod json;
 mod lines;
+mod metadata;
 pub mod pipelines;
 pub mod pools;
 mod schemas;
+mod soups;
 pub mod templates;
+mod tokens;
 pub mod yaml_comments;
 pub mod yaml_soup;
 pub mod yaml_values;
@@ -68,6 +71,7 @@ fn functions(seed: u64, random: &mut Random) -> Vec<Question> {
     let mut pipelines = pipelines::Pipelines::over_data();
     questions.extend((0..300).map(|_| Question::call(pipelines.shown(random))));
     questions.extend((0..100).map(|_| Question::call(formats::directive(random))));
+    questions.extend((0..300).map(|_| Question::call(soups::call(random))));
     questions
 }
 
@@ -75,6 +79,7 @@ fn templates(seed: u64, random: &mut Random) -> Vec<Question> {
     let (data, helm) = (templates::data(), pipelines::Pipelines::over_values());
     let mut questions = templates::templates(seed, 200, &data);
     questions.extend((0..200).map(|_| templates::of_helm(random, &helm)));
+    questions.extend((0..200).map(|_| tokens::question(random)));
     questions
 }
 

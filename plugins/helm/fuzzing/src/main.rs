@@ -1,12 +1,13 @@
 //! `cargo xtask fuzz-helm`.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Result;
 use clap::Parser;
+use helm_fuzzing::entry::ENTRIES;
 use helm_fuzzing::fuzz::{Plan, fuzz};
 use helm_fuzzing::generate::{Area, templates};
 use helm_fuzzing::ours::Worker;
@@ -33,6 +34,9 @@ struct Args {
     /// Keep what is in the file, with Go's answers, whether it differs or not.
     #[arg(long)]
     keep: Option<Area>,
+    /// Write the inputs that parsers are tried with into a directory for each of them.
+    #[arg(long)]
+    samples: Option<PathBuf>,
     /// Do not write what is found into the files of regressions.
     #[arg(long)]
     dry: bool,
@@ -46,6 +50,9 @@ fn main() -> ExitCode {
 }
 
 fn run(args: &Args) -> Result<ExitCode> {
+    if let Some(directory) = &args.samples {
+        return samples(directory);
+    }
     if let Some(file) = &args.calls {
         let questions: Vec<_> = fs::read_to_string(file)?.lines().map(Question::call).collect();
         return compare(&questions, args.keep);
@@ -62,6 +69,18 @@ fn run(args: &Args) -> Result<ExitCode> {
         summary.compared, summary.different, summary.next_seed
     );
     Ok(if summary.different == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Writes what every parser is known to take.
+fn samples(directory: &Path) -> Result<ExitCode> {
+    for entry in ENTRIES {
+        let directory = directory.join(entry.name);
+        fs::create_dir_all(&directory)?;
+        for (number, sample) in (entry.samples)().into_iter().enumerate() {
+            fs::write(directory.join(format!("sample-{number}")), sample)?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Shows every question that is answered differently.

@@ -50,6 +50,9 @@ fn number<'n>(nodes: &'n Nodes, kind: &NodeKind) -> Option<&'n Number> {
 
 /// The value of a number where nothing says which type is wanted; `None` when it overflows `int`.
 fn ideal(number: &Number) -> Option<Value> {
+    if let Some(complex) = number.complex {
+        return Some(complex.into());
+    }
     match (number.float, number.int) {
         (Some(float), _) if number.prefers_float => Some(Value::Float(float, FloatType::Float64)),
         (_, Some(int)) => Some(Value::Int(int, IntType::Int)),

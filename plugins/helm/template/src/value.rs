@@ -4,6 +4,7 @@
 //! counted. Maps are shared and mutable (Go's reference semantics), lists and strings immutable.
 
 mod compare;
+mod complex;
 mod convert;
 mod copy;
 mod list;
@@ -15,6 +16,7 @@ mod types;
 
 use std::rc::Rc;
 
+pub(crate) use self::complex::Complex;
 pub use self::copy::MAX_DEPTH;
 pub use self::list::List;
 pub use self::map::Map;
@@ -116,7 +118,7 @@ impl Value {
             Self::Map(map) => !map.is_empty(),
             Self::Object(object) => match object.underlying() {
                 Some(plain) => plain.truth(),
-                None => !object.is_nil(),
+                None => !object.is_nil() && !object.is_zero(),
             },
             Self::Func(_) => true,
         }

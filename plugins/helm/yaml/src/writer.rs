@@ -11,7 +11,7 @@ mod unicode_tables;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use helm_template::{FloatType, List, ObjectRef, Str, Value};
+use helm_template::{FloatType, List, ObjectRef, Str, Type, Value};
 
 pub(crate) use self::analysis::{is_break, is_printable};
 use self::emitter::{Context, Emitter};
@@ -277,6 +277,9 @@ impl Writer {
     }
 
     fn object(&mut self, object: &ObjectRef, context: Context) -> Result<(), Odd> {
+        if object.ty() == Type::Complex {
+            return Err(Odd);
+        }
         let seen = match self.dialect {
             Dialect::V2 => plain(object),
             Dialect::V3 => plain_of_v3(object),

@@ -25,7 +25,7 @@ impl Directory {
             name if go_path::base(name) != name => {
                 Err(format!("chart name {} must not contain path separators", quoted()))
             }
-            _ => Ok(Self { path: path.to_owned(), files }),
+            _ => Ok(Self { path: path.to_owned(), files, empty: Vec::new() }),
         }
     }
 }

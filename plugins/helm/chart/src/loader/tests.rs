@@ -118,7 +118,7 @@ fn broken_charts_are_refused_in_helms_words() {
     const GOOD: (&str, &str) = ("Chart.yaml", "apiVersion: v2\nname: demo\nversion: 1.0.0\n");
     for (files, want) in [
         (vec![("values.yaml", "a: 1")], "Chart.yaml file is missing"),
-        (vec![("Chart.yaml", "apiVersion: v3\nname: a\nversion: 1.0.0")], "invalid chart apiVersion"),
+        (vec![("Chart.yaml", "apiVersion: v3\nname: a")], "validation: chart.metadata.version is required"),
         (vec![("Chart.yaml", "apiVersion: v9\nname: a\nversion: 1.0.0")], "unsupported chart version"),
         (
             vec![("Chart.yaml", "apiVersion: v2\nversion: 1.0.0")],
@@ -173,4 +173,19 @@ fn release_names_follow_kubernetes() {
     }
     let error = validate_release_name("").unwrap_err().to_string();
     assert_eq!(error, "release name check failed: release name \"\": no name provided");
+}
+
+#[test]
+fn charts_v3_are_loaded_with_what_is_within_but_know_no_requirements() {
+    let chart = chart(
+        "demo",
+        &[
+            ("Chart.yaml", "apiVersion: v3\nname: demo\nversion: 1.0.0\n"),
+            ("requirements.yaml", "dependencies: [{name: gone, version: 1.0.0}]\n"),
+            ("charts/kid/Chart.yaml", "name: kid\nversion: 1.0.0\n"),
+        ],
+    );
+    assert_eq!(chart.metadata.dependencies, None);
+    assert_eq!(names(&chart.files), ["requirements.yaml"]);
+    assert_eq!(chart.dependencies[0].metadata.api_version, "v3");
 }

@@ -98,6 +98,9 @@ fn a_schema_that_is_none_is_an_error_and_remote_ones_are_not_loaded() {
     assert!(report("{", "a: 1").starts_with("s:\n"));
     assert!(report(r#"{"type":"nothing"}"#, "a: 1").starts_with("s:\n"));
     let remote = report(r#"{"$ref":"https://example.com/schema.json"}"#, "a: 1");
-    assert!(remote.contains("schemas are only loaded from the chart itself"), "{remote}");
+    assert_eq!(
+        remote,
+        "s:\nfailing loading \"https://example.com/schema.json\": HTTP request failed for https://example.com/schema.json: schemas are only loaded from the chart itself"
+    );
     assert_eq!(report(r#"{"$ref":"urn:example:x"}"#, "a: 1"), "");
 }

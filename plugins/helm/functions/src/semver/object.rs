@@ -1,12 +1,13 @@
 //! A version as templates see it: `*semver.Version` with its methods.
 
+use std::cell::RefCell;
 use std::cmp::Ordering;
 
 use helm_template::{
     CallError, Context, Method, NamedType, Object, ObjectRef, Signature, Str, Type, UintType, Value,
 };
 
-use super::Version;
+use super::{Version, reading};
 use crate::register::NIL_POINTER;
 
 static VERSION: NamedType = NamedType {
@@ -27,6 +28,9 @@ static VERSION: NamedType = NamedType {
         JSON,
         TEXT,
         VALUE,
+        reading::SCAN,
+        reading::TEXT,
+        reading::JSON,
         method("Original", Type::String, |_, version, _| string(version, |v| v.original.clone())),
         comparing("Compare", Type::INT, |_, v, args| Ok(Value::int(order(v, args)? as i64))),
         comparing("Equal", Type::Bool, |_, v, args| Ok(Value::Bool(order(v, args)?.is_eq()))),
@@ -168,8 +172,9 @@ fn order(version: &Value, args: &[Value]) -> Result<Ordering, CallError> {
     }
 }
 
+/// A version that can be read anew.
 #[derive(Debug)]
-struct VersionObject(Version);
+struct VersionObject(RefCell<Version>);
 
 impl Object for VersionObject {
     fn ty(&self) -> Type {
@@ -177,11 +182,11 @@ impl Object for VersionObject {
     }
 
     fn text(&self) -> Option<Str> {
-        Some(self.0.to_string().into())
+        Some(self.0.borrow().to_string().into())
     }
 
     fn fields(&self) -> Vec<(&'static str, Value)> {
-        fields(&self.0)
+        fields(&self.0.borrow())
     }
 
     /// None of its fields can be set from outside, so nothing is copied.
@@ -192,12 +197,19 @@ impl Object for VersionObject {
 
 /// The template's value of a version.
 pub(super) fn value(version: Version) -> Value {
-    Value::Object(ObjectRef::new(VersionObject(version)))
+    Value::Object(ObjectRef::new(VersionObject(RefCell::new(version))))
 }
 
 pub(super) fn of(value: &Value) -> Option<Version> {
     let bare = || value.as_object::<BareVersion>().map(|object| object.0.clone());
-    value.as_object::<VersionObject>().map(|object| object.0.clone()).or_else(bare)
+    value.as_object::<VersionObject>().map(|object| object.0.borrow().clone()).or_else(bare)
+}
+
+/// Puts another version in its place, as all see who have the pointer.
+pub(super) fn replace(value: &Value, version: Version) -> Result<(), CallError> {
+    let object = value.as_object::<VersionObject>().ok_or_else(|| CallError::new(NIL_POINTER))?;
+    object.0.replace(version);
+    Ok(())
 }
 
 fn number(value: &Value, part: fn(&Version) -> u64) -> Result<Value, CallError> {

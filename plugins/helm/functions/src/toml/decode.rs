@@ -5,7 +5,9 @@ use std::collections::HashSet;
 use helm_template::{List, Map, Str, Type, Value, fmt};
 
 use super::lex::{END, Fault, Lexed, Lexer, is_blank, is_line_end, quoted, shown};
-use super::scalar;
+use super::{scalar, strings};
+
+mod tables;
 
 const TABLES: Type = Type::Slice(&Type::MAP);
 
@@ -182,7 +184,7 @@ impl Parser<'_> {
         match self.lexer.peek()? {
             mark @ ('"' | '\'') => {
                 self.lexer.next()?;
-                scalar::line_string(&mut self.lexer, mark)
+                strings::line_string(&mut self.lexer, mark)
             }
             _ => {
                 self.lexer.skip_while(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))?;
@@ -258,7 +260,7 @@ impl Parser<'_> {
         let value = match self.lexer.next()? {
             '[' => self.array()?,
             '{' => self.inline_table(in_array)?,
-            mark @ ('"' | '\'') => scalar::string(&mut self.lexer, mark)?.into(),
+            mark @ ('"' | '\'') => strings::string(&mut self.lexer, mark)?.into(),
             first => scalar::scalar(&mut self.lexer, first)?,
         };
         self.depth -= 1;
@@ -332,105 +334,5 @@ impl Parser<'_> {
         self.lexer.ignore();
         (self.context, self.current) = (outer, outer_key);
         Ok(Value::Map(table))
-    }
-
-    fn insert_inline(&self, table: &Map, key: &[Str], value: Value) -> Lexed<()> {
-        let Some((last, parents)) = key.split_last() else { return Ok(()) };
-        let mut at = table.clone();
-        for parent in parents {
-            let inner = match at.get_str(parent) {
-                None => {
-                    let inner = Map::new();
-                    at.insert(parent.clone(), inner.clone());
-                    inner
-                }
-                Some(Value::Map(inner)) => inner,
-                Some(_) => {
-                    let context = fmt::quote(dotted(&self.context).as_bytes());
-                    return Err(self.refuse(format!("{context} is not a table")));
-                }
-            };
-            at = inner;
-        }
-        at.insert(last.clone(), value);
-        Ok(())
-    }
-
-    fn path(&self, key: &Str) -> Key {
-        let mut path = self.context.clone();
-        path.push(key.clone());
-        path
-    }
-
-    /// The table that a value stands for: itself, or the last of an array of tables.
-    fn table_of(value: &Value) -> Option<Map> {
-        match value {
-            Value::Map(map) => Some(map.clone()),
-            Value::List(list) if list.ty() == TABLES => {
-                list.as_slice().last().and_then(Value::as_map).cloned()
-            }
-            _ => None,
-        }
-    }
-
-    /// `addContext`: makes the table of a key the one that keys are set in.
-    fn add_context(&mut self, key: &[Str], array: bool) -> Lexed<()> {
-        let Some((last, parents)) = key.split_last() else { return Ok(()) };
-        let mut at = self.root.clone();
-        let mut path: Key = Vec::new();
-        for parent in parents {
-            path.push(parent.clone());
-            if !at.contains_key(parent) {
-                self.implicit.insert(dotted(&path));
-                at.insert(parent.clone(), Map::new());
-            }
-            at = at.get_str(parent).as_ref().and_then(Self::table_of).ok_or_else(|| {
-                self.refuse(format!("Key '{}' was already created as a hash.", dotted(&path)))
-            })?;
-        }
-        self.context = path;
-        if array {
-            let mut tables = match at.get_str(last) {
-                None => Vec::new(),
-                Some(Value::List(list)) if list.ty() == TABLES => list.as_slice().to_vec(),
-                Some(_) => {
-                    return Err(self.refuse(format!(
-                        "Key '{}' was already created and cannot be used as an array.",
-                        dotted(key)
-                    )));
-                }
-            };
-            tables.push(Value::Map(Map::new()));
-            at.insert(last.clone(), List::typed(&TABLES, tables));
-        } else {
-            self.set(last, Value::Map(Map::new()))?;
-        }
-        self.context.push(last.clone());
-        Ok(())
-    }
-
-    /// `setValue`: sets a key of the current table, which must not have it unless it was only implied.
-    fn set(&mut self, key: &Str, value: Value) -> Lexed<()> {
-        let mut at = self.root.clone();
-        let mut path: Key = Vec::new();
-        for part in &self.context {
-            path.push(part.clone());
-            at =
-                at.get_str(part).as_ref().and_then(Self::table_of).ok_or_else(|| {
-                    self.refuse(format!("Key '{}' has already been defined.", dotted(&path)))
-                })?;
-        }
-        path.push(key.clone());
-        let name = dotted(&path);
-        if at.contains_key(key) {
-            if !self.implicit.remove(&name) {
-                return Err(self.refuse(format!("Key '{name}' has already been defined.")));
-            }
-            if !self.arrays.contains(&name) {
-                return Ok(());
-            }
-        }
-        at.insert(key.clone(), value);
-        Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! Values as TOML (encode.go of BurntSushi/toml).
 
-use helm_template::{Kind, List, MAX_DEPTH, Map, Str, Value, fmt};
+use helm_template::{Kind, List, MAX_DEPTH, Map, Str, Type, Value, fmt};
 
 use crate::time::Time;
 
@@ -57,6 +57,7 @@ fn plain(value: &Value) -> Plain<'_> {
         Value::Bytes(bytes) => Plain::List(bytes.iter().copied().map(Value::from).collect()),
         Value::Map(map) => Plain::Table(Map::snapshot(map)),
         Value::Object(object) if object.is_nil() => Plain::Nil,
+        Value::Object(object) if object.ty() == Type::Complex => Plain::Scalar(value),
         Value::Object(object) => {
             if let Some(time) = value.as_object::<Time>() {
                 // The reader's zones say what a time without an offset was.
@@ -98,6 +99,7 @@ fn shape(value: &Value, depth: usize) -> Result<Shape> {
         Plain::Table(_) => Shape::Table,
         Plain::Text(_) | Plain::Bare(_) => Shape::Plain,
         Plain::Scalar(Value::Func(_)) => return Err(EncodeError::Unsupported(Kind::Func.name())),
+        Plain::Scalar(Value::Object(_)) => return Err(EncodeError::Unsupported(Kind::Complex128.name())),
         Plain::Scalar(_) => Shape::Plain,
         Plain::List(items) => {
             let mut tables = !items.is_empty();

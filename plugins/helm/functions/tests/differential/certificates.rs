@@ -45,6 +45,22 @@ const MAKERS: &[(&str, &[&str])] = &[
         ),
         &["$c.Cert", "$c.Key"],
     ),
+    (
+        concat!("$k := `", include_str!("keys/p224.pem"), "` }}{{ $c := genCAWithKey \"x\" 3 $k"),
+        &["$c.Cert", "$c.Key"],
+    ),
+    (
+        concat!(
+            "$k := `",
+            include_str!("keys/p224-pkcs8.pem"),
+            "` }}{{ $a := genCAWithKey \"x\" 3 $k }}{{ $c := genSignedCertWithKey \"y\" nil (list \"y\") 3 $a $k"
+        ),
+        &["$a.Cert", "$c.Cert", "$c.Key"],
+    ),
+    (
+        concat!("$k := `", include_str!("keys/ed25519-pkcs8.pem"), "` }}{{ $c := genCAWithKey \"x\" 3 $k"),
+        &["$c.Cert", "$c.Key"],
+    ),
     ("$k := bcrypt \"secret\"", &["$k"]),
     ("$k := htpasswd \"user\" \"secret\" | trimPrefix \"user:\"", &["$k"]),
 ];
@@ -74,8 +90,16 @@ fn certificates_say_and_prove_what_helms_do() {
 }
 
 #[test]
-fn keys_under_a_wrong_name_are_told_from_others() {
-    let keys = [include_str!("keys/mislabelled-pkcs1.pem"), include_str!("keys/mislabelled-pkcs8.pem")];
+fn keys_that_cannot_be_used_are_refused_in_gos_words() {
+    let keys = [
+        include_str!("keys/mislabelled-pkcs1.pem"),
+        include_str!("keys/mislabelled-pkcs8.pem"),
+        include_str!("keys/mislabelled-sec1.pem"),
+        include_str!("keys/secp256k1.pem"),
+        include_str!("keys/secp256k1-pkcs8.pem"),
+        include_str!("keys/x25519.pem"),
+        include_str!("keys/ed448.pem"),
+    ];
     let calls = keys.map(|key| Question::call(format!("{{{{ genCAWithKey \"x\" 3 `{key}` }}}}")));
     let Some(answers) = ask(&calls) else { return };
     for (question, theirs) in calls.iter().zip(answers) {

@@ -2,7 +2,7 @@
 
 use super::lines::tables;
 use super::pipelines::Pipelines;
-use super::{idioms, schemas};
+use super::{idioms, metadata, schemas};
 use crate::{Question, Random};
 
 /// What templates of charts print: everything that dependencies and values decide on.
@@ -20,7 +20,8 @@ const BODIES: [&str; 8] = [
 /// A question about a chart.
 pub(super) fn question(random: &mut Random) -> Question {
     let mut parts = Vec::new();
-    chart(random, "", "top", 2, &mut parts);
+    let depth = if random.one_in(4) { 3 } else { 2 };
+    chart(random, "", "top", depth, &mut parts);
     parts.push(("values".to_owned(), values(random)));
     Question {
         op: "chart".to_owned(),
@@ -43,9 +44,20 @@ fn chart(random: &mut Random, prefix: &str, name: &str, depth: usize, parts: &mu
     } else {
         ["kid", "a", "lib"].into_iter().filter(|_| random.one_in(2)).collect()
     };
-    put("Chart.yaml", chart_yaml(random, name, &kids));
+    // Charts v1 have their dependencies elsewhere.
+    let (metadata, dependencies) = (metadata::chart(random, name), metadata::dependencies(random, &kids));
+    if random.one_in(5) {
+        put("Chart.yaml", metadata.replace("apiVersion: v2\n", random.pick(&["apiVersion: v1\n", ""])));
+        put("requirements.yaml", dependencies);
+        if random.one_in(3) {
+            put("requirements.lock", "dependencies: []\ndigest: x\n".to_owned());
+        }
+    } else {
+        put("Chart.yaml", metadata + &dependencies);
+    }
     if !random.one_in(4) {
-        put("values.yaml", values(random));
+        let more = if random.one_in(8) { format!("---\n{}", values(random)) } else { String::new() };
+        put("values.yaml", values(random) + &more);
     }
     for file in 0..1 + random.below(2) {
         put(&format!("templates/t{file}.yaml"), template(random));
@@ -79,81 +91,6 @@ fn chart(random: &mut Random, prefix: &str, name: &str, depth: usize, parts: &mu
     }
 }
 
-fn chart_yaml(random: &mut Random, name: &str, kids: &[&str]) -> String {
-    let mut out = format!(
-        "apiVersion: v2\nname: {name}\nversion: {}\n",
-        random.pick(&["1.0.0", "0.1.2", "1.2.3-rc.1+b"])
-    );
-    if name == "lib" {
-        out.push_str("type: library\n");
-    }
-    if random.one_in(8) {
-        out.push_str(&format!(
-            "kubeVersion: '{}'\n",
-            random.pick(&[">=1.20", "<1.20", "^1.0.0-0", "bad", ">= 1.30.0-0 < 2"])
-        ));
-    }
-    if random.one_in(6) {
-        out.push_str(random.pick(&[
-            "appVersion: 1.10\n",
-            "appVersion: \"v2\"\n",
-            "deprecated: true\n",
-            "keywords: [a]\n",
-            "annotations: {x: \"1\"}\n",
-            "icon: http://x\nhome: h\n",
-        ]));
-    }
-    if kids.is_empty() || random.one_in(5) {
-        return out;
-    }
-    out.push_str("dependencies:\n");
-    for kid in kids {
-        for _ in 0..1 + random.below(5) / 4 {
-            dependency(random, kid, &mut out);
-        }
-    }
-    out
-}
-
-fn dependency(random: &mut Random, kid: &str, out: &mut String) {
-    out.push_str(&format!(
-        "- name: {kid}\n  version: '{}'\n",
-        random.pick(&["*", ">=0.0.0-0", "1.0.0", "^0.1", "~1", "bad"])
-    ));
-    if random.one_in(3) {
-        out.push_str(&format!("  alias: {}\n", random.pick(&["b", "other", "kid"])));
-    }
-    if random.one_in(2) {
-        let condition = random.pick(&[
-            "enabled",
-            "kid.enabled",
-            "a.enabled,b.enabled",
-            "global.enabled",
-            "c.d",
-            "none",
-            " a.b , c",
-        ]);
-        out.push_str(&format!("  condition: '{condition}'\n"));
-    }
-    if random.one_in(3) {
-        out.push_str(random.pick(&["  tags: [front]\n", "  tags: [a, b]\n", "  tags: [enabled]\n"]));
-    }
-    if random.one_in(3) {
-        out.push_str("  import-values:\n");
-        for _ in 0..1 + random.below(2) {
-            out.push_str(random.pick(&[
-                "  - a\n",
-                "  - d\n",
-                "  - {child: a, parent: b}\n",
-                "  - {child: global, parent: .}\n",
-                "  - {child: ., parent: c}\n",
-                "  - {child: b.c, parent: a.d}\n",
-                "  - none\n",
-            ]));
-        }
-    }
-}
-
 fn template(random: &mut Random) -> String {
     let mut out = String::new();
     for document in 0..1 + random.below(3) {
@@ -166,6 +103,11 @@ fn template(random: &mut Random) -> String {
             "Secret",
             "Role",
             "List",
+            "MutatingWebhookConfiguration",
+            "CustomResourceDefinition",
+            "IngressClass",
+            "APIService",
+            "Job",
         ]);
         if document > 0 || random.one_in(4) {
             out.push_str(random.pick(&["---\n", "--- \n", "---\n# comment\n", "\n---\n\n"]));
@@ -175,6 +117,13 @@ fn template(random: &mut Random) -> String {
             let events =
                 random.pick(&["pre-install", "post-install,pre-upgrade", "test", "none", "crd-install", ""]);
             out.push_str(&format!("  annotations:\n    helm.sh/hook: \"{events}\"\n"));
+            if random.one_in(3) {
+                out.push_str(random.pick(&[
+                    "    helm.sh/hook-delete-policy: hook-succeeded, before-hook-creation\n",
+                    "    helm.sh/hook-delete-policy: never\n",
+                    "    helm.sh/resource-policy: keep\n",
+                ]));
+            }
             if random.one_in(2) {
                 out.push_str(&format!(
                     "    helm.sh/hook-weight: \"{}\"\n",

@@ -118,7 +118,11 @@ fn directory(host: &dyn Host, chart: &LintChart, with_subcharts: bool) -> Result
         let content = read.remove(&name).unwrap_or_default();
         File::new(name, content)
     };
-    Ok(Directory { path: go_path::clean(&chart.path), files: names.into_iter().map(file).collect() })
+    Ok(Directory {
+        path: go_path::clean(&chart.path),
+        files: names.into_iter().map(file).collect(),
+        empty: chart.empty_directories.clone(),
+    })
 }
 
 /// What lies in `charts/` at any depth, in the order of Go's walk: directories with a `Chart.yaml`, and archives.
@@ -145,6 +149,12 @@ fn part(directory: &Directory, prefix: &str) -> Directory {
     Directory {
         path: go_path::join(&directory.path, prefix),
         files: directory.files.iter().filter_map(inside).collect(),
+        empty: directory
+            .empty
+            .iter()
+            .filter_map(|empty| empty.strip_prefix(prefix))
+            .map(str::to_owned)
+            .collect(),
     }
 }
 

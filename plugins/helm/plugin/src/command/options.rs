@@ -208,6 +208,9 @@ pub(super) struct LintChart {
     pub(super) directory: bool,
     /// Where it is, from the root on.
     pub(super) path: String,
+    /// Directories in it that have nothing in them: those are not in an asset.
+    #[serde(default)]
+    pub(super) empty_directories: Vec<String>,
 }
 
 /// Options of `lint`.

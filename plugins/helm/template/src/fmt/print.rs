@@ -1,7 +1,7 @@
 //! Values under a verb (`printArg` and `printValue` of Go's fmt/print.go).
 
 use super::spec::Spec;
-use crate::value::{FloatType, Kind, List, MAX_DEPTH, Map, ObjectRef, Type, Value};
+use crate::value::{Complex, FloatType, Kind, List, MAX_DEPTH, Map, ObjectRef, Type, Value};
 
 /// Writes values into a buffer under the current directive.
 #[derive(Debug)]
@@ -115,6 +115,20 @@ impl<'a> Printer<'a> {
         }
     }
 
+    /// Both parts, the second always with its sign.
+    fn complex(&mut self, shown: &Value, number: Complex, verb: char) {
+        if !matches!(verb, 'v' | 'b' | 'g' | 'G' | 'x' | 'X' | 'f' | 'F' | 'e' | 'E') {
+            return self.bad_verb(verb, Some(shown));
+        }
+        let plus = self.spec.plus;
+        self.write("(");
+        self.float(shown, number.real, FloatType::Float64, verb);
+        self.spec.plus = true;
+        self.float(shown, number.imaginary, FloatType::Float64, verb);
+        self.write("i)");
+        self.spec.plus = plus;
+    }
+
     fn string(&mut self, shown: &Value, text: &[u8], verb: char) {
         match verb {
             'v' if self.spec.sharp_v => self.spec.quoted(self.out, text),
@@ -214,6 +228,9 @@ impl<'a> Printer<'a> {
     fn object(&mut self, value: &Value, object: &ObjectRef, verb: char, depth: usize) {
         if verb == 'w' {
             return self.bad_verb(verb, Some(value));
+        }
+        if let Some(number) = Complex::of(object) {
+            return self.complex(value, number, verb);
         }
         if let Some(text) = object.go_text().filter(|_| self.spec.sharp_v && !self.erroring) {
             return self.spec.string(self.out, text.as_bytes());

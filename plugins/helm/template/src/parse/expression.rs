@@ -208,6 +208,7 @@ impl<'s> Parser<'s> {
             TokenKind::CharConstant | TokenKind::Complex | TokenKind::Number => {
                 let number = match token.kind {
                     TokenKind::CharConstant => Number::character(text),
+                    TokenKind::Complex => Number::complex(&String::from_utf8_lossy(text)),
                     _ => Number::parse(&String::from_utf8_lossy(text)),
                 };
                 let number = number.map_err(|message| self.error(message))?;

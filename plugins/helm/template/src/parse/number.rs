@@ -2,6 +2,7 @@
 
 use crate::fmt::quote;
 use crate::strconv::{parse_float, parse_int, parse_uint, unquote_char};
+use crate::value::Complex;
 
 /// A numeric constant: everything its text can be taken for. Which of it counts depends on the
 /// parameter it is given to.
@@ -12,6 +13,8 @@ pub(crate) struct Number {
     pub(crate) float: Option<f64>,
     /// Whether the text asks for a float where nothing else says what is wanted.
     pub(crate) prefers_float: bool,
+    /// What it is where nothing says what is wanted, if it was spelled as that.
+    pub(crate) complex: Option<Complex>,
 }
 
 impl Number {
@@ -27,19 +30,21 @@ impl Number {
             uint: Some(code.into()),
             float: Some(code.into()),
             prefers_float: false,
+            complex: None,
         })
     }
 
-    /// Reads a number. Complex ones are refused: no value of ours could hold them.
+    /// Reads a number.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
-        if text.ends_with('i') {
-            return Err(format!("complex constants are not supported: {}", quote(text.as_bytes())));
+        if let Some(imaginary) = text.strip_suffix('i').and_then(|text| parse_float(text).ok()) {
+            return Ok(Self::of_complex(Complex { real: 0.0, imaginary }));
         }
         let mut number = Self {
             int: parse_int(text, 0, 64).ok(),
             uint: parse_uint(text, 0, 64).ok(),
             float: None,
             prefers_float: !is_hex_int(text) && text.contains(['.', 'e', 'E', 'p', 'P']),
+            complex: None,
         };
         if number.int == Some(0) {
             number.uint = Some(0);
@@ -60,6 +65,34 @@ impl Number {
             return Err(format!("illegal number syntax: {}", quote(text.as_bytes())));
         }
         Ok(number)
+    }
+
+    /// Reads two parts, the second with a sign and an `i`.
+    pub(super) fn complex(text: &str) -> Result<Self, String> {
+        const WRONG: &str = "syntax error scanning complex number";
+        let parts = text.strip_suffix('i').ok_or(WRONG)?;
+        let is_exponent =
+            |at: usize| parts.get(..at).is_some_and(|before| before.ends_with(['e', 'E', 'p', 'P']));
+        let mut signs =
+            parts.match_indices(['+', '-']).map(|(at, _)| at).filter(|&at| at > 0 && !is_exponent(at));
+        let (real, imaginary) = signs.next().and_then(|at| parts.split_at_checked(at)).ok_or(WRONG)?;
+        if imaginary.len() == 1 {
+            return Err(WRONG.to_owned());
+        }
+        let part = |text: &str| parse_float(text).map_err(|error| error.to_string());
+        Ok(Self::of_complex(Complex { real: part(real)?, imaginary: part(imaginary)? }))
+    }
+
+    /// A number that is real can be taken for one (`simplifyComplex`).
+    fn of_complex(complex: Complex) -> Self {
+        let real = (complex.imaginary == 0.0).then_some(complex.real);
+        Self {
+            int: real.and_then(whole),
+            uint: real.and_then(whole_unsigned),
+            float: real,
+            prefers_float: false,
+            complex: Some(complex),
+        }
     }
 }
 
@@ -107,9 +140,25 @@ mod tests {
             ("08", "integer overflow: \"08\""),
             ("0x", "illegal number syntax: \"0x\""),
             ("+", "illegal number syntax: \"+\""),
-            ("2i", "complex constants are not supported: \"2i\""),
+            ("1e400i", "illegal number syntax: \"1e400i\""),
         ] {
             assert_eq!(Number::parse(text).unwrap_err(), wanted);
+        }
+    }
+
+    #[test]
+    fn a_complex_number_without_imaginary_part_is_a_real_one_as_well() {
+        assert_eq!(Number::parse("0i").unwrap().int, Some(0));
+        assert_eq!(Number::parse("2i").unwrap().float, None);
+        let number = Number::complex("-1.5e+3-0.25i").unwrap();
+        assert_eq!(number.complex, Some(Complex { real: -1500.0, imaginary: -0.25 }));
+        assert_eq!(Number::complex("3+0i").unwrap().uint, Some(3));
+        for wrong in ["1+i", "1+2", "12i"] {
+            assert_eq!(
+                Number::complex(wrong).unwrap_err(),
+                "syntax error scanning complex number",
+                "{wrong}"
+            );
         }
     }
 

@@ -79,6 +79,11 @@ pub trait Object: Any + fmt::Debug {
         false
     }
 
+    /// Whether it is a number that is nought, which is not true.
+    fn is_zero(&self) -> bool {
+        false
+    }
+
     /// Go's `==` with another value of the same type; `None` when the type cannot be compared.
     fn equals(&self, other: &dyn Object) -> Option<bool> {
         let _ = other;

@@ -25,6 +25,7 @@ pub enum Kind {
     Uint64,
     Float32,
     Float64,
+    Complex128,
     Func,
     Interface,
     Map,
@@ -67,6 +68,7 @@ impl Kind {
             Self::Uint64 => "uint64",
             Self::Float32 => "float32",
             Self::Float64 => "float64",
+            Self::Complex128 => "complex128",
             Self::Func => "func",
             Self::Interface => "interface",
             Self::Map => "map",
@@ -130,6 +132,8 @@ pub enum Type {
     Uint(UintType),
     /// A floating-point number.
     Float(FloatType),
+    /// `complex128`.
+    Complex,
     /// `string`.
     String,
     /// `[]T`; `[]byte` is `Slice(&Type::BYTE)`.
@@ -209,6 +213,7 @@ impl Type {
             Type::Uint(UintType::Uint64) => Kind::Uint64,
             Type::Float(FloatType::Float32) => Kind::Float32,
             Type::Float(FloatType::Float64) => Kind::Float64,
+            Type::Complex => Kind::Complex128,
             Type::String => Kind::String,
             Type::Slice(_) => Kind::Slice,
             Type::Map(_) => Kind::Map,

@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use helm_template::{FloatType, List, Map, ObjectRef, Str, Value};
+use helm_template::{FloatType, List, Map, ObjectRef, Str, Type, Value};
 
 use super::{Error, MAX_DEPTH};
 use crate::objects::{Plain, plain};
@@ -185,6 +185,9 @@ impl Writer {
     }
 
     fn object(&mut self, object: &ObjectRef) -> Result<(), Error> {
+        if object.ty() == Type::Complex {
+            return Err(Error::UnsupportedType(object.ty().to_string()));
+        }
         let fields = match plain(object) {
             Plain::Null => return self.value(&Value::Nil),
             Plain::Value(value) => return self.value(&value),

@@ -6,7 +6,7 @@ const CHART: &str = "apiVersion: v2\nname: c\nversion: 1.0.0\n";
 
 fn directory(files: &[(&str, &str)]) -> Directory {
     let files = files.iter().map(|(name, text)| File::new(*name, text)).collect();
-    Directory { path: "/work/c".to_owned(), files }
+    Directory { path: "/work/c".to_owned(), files, ..Directory::default() }
 }
 
 fn options(flags: &str) -> LintOptions {
