@@ -55,29 +55,60 @@ impl<'a> Around<'a> {
 
     /// The combinators between this and an error within, from the outside.
     pub(super) fn left_out(self, within: &'a str) -> Vec<LeftOut> {
-        let mut left_out = Vec::new();
-        let mut keywords = self.path_to(within).split('/').peekable();
-        let (mut depth, mut own) = (self.depth, self.combinator);
-        while let Some(keyword) = keywords.next() {
-            let text = match keyword {
-                ALL_OF => "'allOf' failed",
-                ANY_OF => "'anyOf' failed",
-                ONE_OF => "'oneOf' failed, none matched",
-                _ => "",
+        let steps = self.steps(within).into_iter().enumerate();
+        let unsaid = steps.filter(|(at, step)| *at > 0 || step.keyword != self.combinator);
+        unsaid.filter_map(|(_, step)| Some(LeftOut { depth: step.from, text: step.text()? })).collect()
+    }
+
+    /// Where several errors are found that have one combinator around them together: boon hands on what is in it as if
+    /// it were in this error itself. `within` has the schema of each, and how many tokens are the same in the places of
+    /// their values.
+    pub(super) fn shared(self, within: &[&'a str], tokens: usize) -> Option<Around<'a>> {
+        let (first, others) = within.split_first().filter(|(_, others)| !others.is_empty())?;
+        let is_shared = |path: &str| {
+            let leads_to = |url: &&str| {
+                self.path_to(url)
+                    .strip_prefix(path)
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
             };
+            others.iter().all(leads_to)
+        };
+        let path = self.path_to(first);
+        let fits = |step: &Step<'_>| step.depth <= tokens && path.get(..step.end).is_some_and(is_shared);
+        let shared: Vec<Step<'_>> = self.steps(first).into_iter().take_while(fits).collect();
+        let last = shared.last().filter(|_| shared.iter().any(|step| step.text().is_some()))?;
+        let url = first.get(..first.len() - path.len() + last.end)?;
+        Some(Around { url, depth: last.depth, combinator: "" })
+    }
+
+    /// How deep the value is.
+    pub(super) fn depth(self) -> usize {
+        self.depth
+    }
+
+    /// Where the schema is.
+    pub(super) fn url(self) -> &'a str {
+        self.url
+    }
+
+    /// The way to a schema within, from subschema to subschema.
+    fn steps(self, within: &'a str) -> Vec<Step<'a>> {
+        let mut steps = Vec::new();
+        let path = self.path_to(within);
+        let mut keywords = path.split('/').peekable();
+        let (mut depth, mut end) = (self.depth, 0);
+        while let Some(keyword) = keywords.next() {
+            let from = depth;
+            let mut length = keyword.len();
+            let mut skipped = |name: Option<&str>| length += name.map_or(0, |name| name.len() + 1);
             match keyword {
-                ALL_OF | ANY_OF | ONE_OF => {
-                    keywords.next();
-                    if keyword != own {
-                        left_out.push(LeftOut { depth, text });
-                    }
-                }
+                ALL_OF | ANY_OF | ONE_OF | "dependentSchemas" | "dependencies" => skipped(keywords.next()),
                 "properties" | "patternProperties" => {
-                    keywords.next();
+                    skipped(keywords.next());
                     depth += 1;
                 }
                 "items" | "prefixItems" => {
-                    keywords.next_if(|index| index.bytes().all(|byte| byte.is_ascii_digit()));
+                    skipped(keywords.next_if(|index| index.bytes().all(|byte| byte.is_ascii_digit())));
                     depth += 1;
                 }
                 "additionalProperties"
@@ -85,13 +116,38 @@ impl<'a> Around<'a> {
                 | "unevaluatedProperties"
                 | "unevaluatedItems"
                 | "contains" => depth += 1,
-                "dependentSchemas" | "dependencies" => drop(keywords.next()),
                 "if" | "then" | "else" | "not" => {}
                 _ => break,
             }
-            own = "";
+            end += length;
+            steps.push(Step { keyword, from, depth, end });
+            // The slash before the next one.
+            end += 1;
         }
-        left_out
+        steps
+    }
+}
+
+/// A keyword on the way to a schema.
+struct Step<'a> {
+    keyword: &'a str,
+    /// How deep the value is that it checks.
+    from: usize,
+    /// How deep the value is that the schema behind it checks.
+    depth: usize,
+    /// Where the way to that schema ends.
+    end: usize,
+}
+
+impl Step<'_> {
+    /// What is said of a combinator.
+    fn text(&self) -> Option<&'static str> {
+        Some(match self.keyword {
+            ALL_OF => "'allOf' failed",
+            ANY_OF => "'anyOf' failed",
+            ONE_OF => "'oneOf' failed, none matched",
+            _ => return None,
+        })
     }
 }
 
@@ -117,6 +173,22 @@ mod tests {
     fn one_that_is_reported_is_not_left_out() {
         assert_eq!(left_out("allOf", "file:///x#/a/allOf/1"), []);
         assert_eq!(left_out("allOf", "file:///x#/a/allOf/1/allOf/0"), [(2, "'allOf' failed")]);
+    }
+
+    #[test]
+    fn errors_that_share_a_combinator_are_found_in_it_together() {
+        let around = Around { url: "file:///x#", depth: 0, combinator: "" };
+        let shared = |within: &[&'static str], tokens| {
+            around.shared(within, tokens).map(|shared| (shared.pointer(), shared.depth))
+        };
+        let errors = ["file:///x#/allOf/0/properties/b", "file:///x#/allOf/0/not"];
+        assert_eq!(shared(&errors, 0), Some(("/allOf/0", 0)));
+        let items = ["file:///x#/allOf/0/items", "file:///x#/allOf/0/items"];
+        assert_eq!(shared(&items, 0), Some(("/allOf/0", 0)));
+        assert_eq!(shared(&items, 1), Some(("/allOf/0/items", 1)));
+        assert_eq!(shared(&["file:///x#/allOf/0", "file:///x#/allOf/1"], 0), None);
+        assert_eq!(shared(&["file:///x#/properties/a", "file:///x#/properties/a"], 1), None);
+        assert_eq!(shared(&["file:///x#/allOf/0"], 0), None);
     }
 
     #[test]

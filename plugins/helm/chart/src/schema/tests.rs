@@ -104,3 +104,17 @@ fn a_schema_that_is_none_is_an_error_and_remote_ones_are_not_loaded() {
     );
     assert_eq!(report(r#"{"$ref":"urn:example:x"}"#, "a: 1"), "");
 }
+
+#[test]
+fn faults_of_one_branch_stay_together_in_it() {
+    let schema = r#"{"allOf":[{"properties":{"b":{"type":"null"}},"not":{}}]}"#;
+    assert_eq!(
+        report(schema, "b: {}"),
+        "s:\n- at '': 'allOf' failed\n  - at '': validation failed\n    - at '/b': got object, want null\n    - at '': 'not' failed\n"
+    );
+    let deeper = r#"{"allOf":[{"properties":{"b":{"minLength":3,"pattern":"x"}}}]}"#;
+    assert_eq!(
+        report(deeper, "b: a"),
+        "s:\n- at '': 'allOf' failed\n  - at '/b': validation failed\n    - at '/b': minLength: got 1, want 3\n    - at '/b': 'a' does not match pattern 'x'\n"
+    );
+}

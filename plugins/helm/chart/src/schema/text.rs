@@ -9,11 +9,33 @@ use serde_json::{Number, Value as Json};
 /// The tree of errors, one line each. Helm cuts off the line that names the schema.
 pub(super) fn report(error: &ValidationError<'_, '_>, schema: &Json, instance: &Json) -> String {
     let mut report = Report { schema, instance, out: String::new() };
-    let inside = Inside { around: Around::causes_of(error), location: error.instance_location.to_string() };
+    let mut inside =
+        Inside { around: Around::causes_of(error), location: error.instance_location.to_string() };
+    let mut indent = 0;
+    let urls: Vec<&str> = error.causes.iter().map(|cause| cause.schema_url).collect();
+    let places: Vec<String> = error.causes.iter().map(|cause| cause.instance_location.to_string()).collect();
+    if let Some(shared) = inside.around.shared(&urls, common_tokens(&places)) {
+        let place = places.first().map(|place| prefix(place, shared.depth())).unwrap_or_default();
+        for combinator in inside.around.left_out(shared.url()) {
+            report.line(prefix(place, combinator.depth), combinator.text, &mut indent);
+        }
+        report.line(place, "validation failed", &mut indent);
+        inside = Inside { around: shared, location: place.to_owned() };
+    }
     for cause in &error.causes {
-        report.write(cause, &inside, 0);
+        report.write(cause, &inside, indent);
     }
     report.out
+}
+
+/// How many tokens all places begin with.
+fn common_tokens(places: &[String]) -> usize {
+    let Some((first, others)) = places.split_first() else { return 0 };
+    let begins = |other: &String, tokens: usize| prefix(other, tokens) == prefix(first, tokens);
+    (0..=first.matches('/').count())
+        .take_while(|&tokens| others.iter().all(|other| begins(other, tokens)))
+        .last()
+        .unwrap_or(0)
 }
 
 /// Why a schema cannot be compiled.

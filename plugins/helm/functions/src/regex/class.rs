@@ -42,16 +42,43 @@ pub(super) fn unicode(source: &str) -> Result<(String, &str), Error> {
         None => (negated, name),
     };
     let letter = if negated { 'P' } else { 'p' };
-    // The crate knows more properties than categories and scripts; only these have a place in Go.
-    let plain = !name.is_empty()
-        && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b' ' | b'-'));
-    for property in ["gc", "sc"] {
+    if let Some(set) = surrogates(name, negated) {
+        return Ok((set.to_owned(), rest));
+    }
+    for property in properties(name) {
         let text = format!("\\{letter}{{{property}={name}}}");
-        if plain && Regex::new(&text).is_ok() {
+        if Regex::new(&text).is_ok() {
             return Ok((text, rest));
         }
     }
     Err(refuse(whole))
+}
+
+/// The name without what does not count in it.
+fn canonical(name: &str) -> String {
+    let counts = |c: &char| !matches!(c, '_' | ' ' | '-');
+    name.chars().filter(counts).map(|c| c.to_ascii_lowercase()).collect()
+}
+
+/// Characters that no text of ours has: the crate knows no name for them.
+fn surrogates(name: &str, negated: bool) -> Option<&'static str> {
+    let known = matches!(&*canonical(name), "cs" | "surrogate");
+    known.then_some(if negated { r"[\x00-\x{10FFFF}]" } else { r"[^\x00-\x{10FFFF}]" })
+}
+
+/// The properties of the crate that Go has under such a name. The crate knows more than categories and scripts, lets
+/// names begin with `is`, and takes the codes of scripts, which have four letters, as few names in full have.
+fn properties(name: &str) -> &'static [&'static str] {
+    const SHORT: [&str; 9] = ["ahom", "cham", "kawi", "lisu", "miao", "modi", "newa", "thai", "toto"];
+    let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b' ' | b'-');
+    let canonical = canonical(name);
+    if canonical.is_empty() || canonical.starts_with("is") || !name.bytes().all(plain) {
+        &[]
+    } else if canonical.len() == 4 && !SHORT.contains(&&*canonical) {
+        &["gc"]
+    } else {
+        &["gc", "sc"]
+    }
 }
 
 /// `[:alpha:]`, `[:^alpha:]`.
