@@ -201,6 +201,12 @@ fn a_chart_is_linted_and_what_is_wrong_with_it_ends_with_exit_code_1() {
     assert_eq!(place.printed(&["lint", "./web"]), fine("./web"));
     assert_eq!(place.printed(&["lint", "web-1.0.0.tgz"]), fine("web-1.0.0.tgz"));
     assert_eq!(place.printed(&["lint", "./web", "--quiet"]), "");
+    place.write("bare/Chart.yaml", "apiVersion: v2\nname: bare\nversion: 1.0.0\n");
+    fs::create_dir_all(place.path().join("bare/templates")).unwrap();
+    assert_eq!(
+        place.printed(&["lint", "bare"]),
+        fine("bare").replace("recommended\n", "recommended\n[INFO] values.yaml: file does not exist\n")
+    );
     place.write("web/Chart.yaml", "apiVersion: v2\nname: web\nversion: nonsense\n");
     let output = place.run(&["lint", "./web", "./none"]);
     assert_eq!(output.status.code(), Some(1));

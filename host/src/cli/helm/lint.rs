@@ -46,22 +46,20 @@ pub struct LintArgs {
     pub global: GlobalArgs,
 }
 
-/// Directories above are not gone round in for ever.
-const MAX_DEPTH: usize = 32;
-
-/// The directories of a chart that have nothing in them: of those an asset says nothing, the linter does.
+/// The directories of a chart that have nothing in them: of those an asset says nothing, the linter does. Links are not
+/// followed: several that lead back would be gone round in for ever.
 fn empty_directories(chart: &Path) -> Vec<String> {
     let mut empty = Vec::new();
-    let mut pending = vec![(chart.to_owned(), String::new(), 0)];
-    while let Some((directory, path, depth)) = pending.pop() {
+    let mut pending = vec![(chart.to_owned(), String::new())];
+    while let Some((directory, path)) = pending.pop() {
         let Ok(entries) = std::fs::read_dir(&directory) else { continue };
         let mut has_entries = false;
         for entry in entries.flatten() {
             has_entries = true;
-            if depth < MAX_DEPTH && entry.path().is_dir() {
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 let name = entry.file_name().to_string_lossy().into_owned();
                 let name = if path.is_empty() { name } else { format!("{path}/{name}") };
-                pending.push((entry.path(), name, depth + 1));
+                pending.push((entry.path(), name));
             }
         }
         if !has_entries && !path.is_empty() {

@@ -198,7 +198,7 @@ pub(super) struct PickTagOptions {
 
 /// A chart that is to be linted.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct LintChart {
     /// Where it is, as the person said it.
     pub(super) name: String,
