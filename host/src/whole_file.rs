@@ -22,7 +22,7 @@ pub fn write(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
 /// The same for a file of the person at the command line: the mode of the one that is there stays.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub fn rewrite(path: &Path, content: &[u8]) -> io::Result<()> {
     write(path, content, mode_of(path).unwrap_or(0o644))
 }
