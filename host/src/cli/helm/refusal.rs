@@ -44,8 +44,11 @@ fn told(subcommand: &str, error: &clap::Error) -> Option<String> {
         ErrorKind::InvalidValue if value(error).is_empty() => Some(format!("flag needs an argument: {flag}")),
         _ => {
             let text = error.to_string();
-            let first = text.lines().next().unwrap_or_default();
-            Some(first.trim_start_matches("error: ").to_owned())
+            let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
+            Some(match error.get(ContextKind::ValidValue) {
+                Some(ContextValue::Strings(values)) => format!("{first}: one of {}", values.join(", ")),
+                _ => first.to_owned(),
+            })
         }
     }
 }
@@ -80,6 +83,10 @@ mod tests {
         assert_eq!(answer(&["template", "x", "--bogus"]).as_deref(), Some("unknown flag: --bogus"));
         assert_eq!(answer(&["template", "x", "-z"]).as_deref(), Some("unknown shorthand flag: 'z' in -z"));
         assert_eq!(answer(&["lint", "x", "--set"]).as_deref(), Some("flag needs an argument: --set"));
+        assert_eq!(
+            answer(&["template", "x", "--compat", "5"]).as_deref(),
+            Some("invalid value '5' for '--compat <HELM>': one of 3, 4")
+        );
         assert_eq!(answer(&["run", "--bogus"]), None);
         assert_eq!(answer(&["template", "--help"]), None);
     }

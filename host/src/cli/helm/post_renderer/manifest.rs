@@ -88,7 +88,7 @@ impl Loaded {
         let problem = match () {
             () if !is_name(name) => "invalid plugin `name`".to_owned(),
             () if version.is_empty() => "plugin `version` is required".to_owned(),
-            () if !is_version(version) => {
+            () if semver::Version::parse(version).is_err() => {
                 format!("invalid plugin `version` {version:?}: must be valid semver")
             }
             () if missing("type") => "`type` missing".to_owned(),
@@ -148,19 +148,4 @@ fn text_of<'a>(fields: &'a Map<String, Value>, name: &str) -> &'a str {
 
 fn is_name(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
-}
-
-/// Whether a text is a version of semver 2 with all its parts.
-fn is_version(text: &str) -> bool {
-    let (text, build) = text.split_once('+').unwrap_or((text, "0"));
-    let (core, pre) = text.split_once('-').unwrap_or((text, "0"));
-    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    let number = |part: &str| digits(part) && (part == "0" || !part.starts_with('0'));
-    let word = |part: &str| {
-        !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
-    };
-    core.split('.').count() == 3
-        && core.split('.').all(number)
-        && pre.split('.').all(|part| word(part) && (!digits(part) || number(part)))
-        && build.split('.').all(word)
 }

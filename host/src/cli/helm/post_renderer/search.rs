@@ -79,6 +79,10 @@ fn tell_ignored(directory: &Path, why: &str) {
 /// # Errors
 /// Go's words.
 pub(super) fn program(name: &str) -> Result<PathBuf, Error> {
+    program_in(name, &std::env::var_os("PATH").unwrap_or_default())
+}
+
+fn program_in(name: &str, paths: &OsStr) -> Result<PathBuf, Error> {
     let failed = |why: &str| Error::new(ErrorKind::NotFound, format!("exec: {name:?}: {why}"));
     if name.contains('/') {
         let path = Path::new(name);
@@ -89,11 +93,16 @@ pub(super) fn program(name: &str) -> Result<PathBuf, Error> {
             Ok(_) => Ok(path.to_owned()),
         };
     }
-    let paths = std::env::var_os("PATH").unwrap_or_default();
     let here = |directory: PathBuf| if directory == OsStr::new("") { PathBuf::from(".") } else { directory };
-    let candidates = std::env::split_paths(&paths).map(|directory| here(directory).join(name));
+    let candidates = std::env::split_paths(paths).map(|directory| here(directory).join(name));
     let runs = |path: &PathBuf| path.metadata().is_ok_and(|found| found.is_file() && is_executable(&found));
-    candidates.into_iter().find(runs).ok_or_else(|| failed("executable file not found in $PATH"))
+    let found = candidates.into_iter().find(runs);
+    let found = found.ok_or_else(|| failed("executable file not found in $PATH"))?;
+    // Whoever may write where the person happens to be could have a program of theirs run.
+    if found.is_relative() {
+        return Err(failed("cannot run executable found relative to current directory"));
+    }
+    Ok(found)
 }
 
 #[cfg(unix)]
@@ -105,4 +114,25 @@ fn is_executable(found: &std::fs::Metadata) -> bool {
 #[cfg(not(unix))]
 fn is_executable(_found: &std::fs::Metadata) -> bool {
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn a_program_that_lies_where_the_person_happens_to_be_is_not_run_by_its_name() {
+        use std::os::unix::fs::PermissionsExt as _;
+        // Below the directory that tests run in, so that a relative path leads to it.
+        let directory = tempfile::tempdir_in(".").unwrap();
+        let path = directory.path().join("mine");
+        std::fs::write(&path, "#!/bin/sh\n").unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let relative = Path::new(directory.path().file_name().unwrap());
+        let refused = program_in("mine", relative.as_os_str()).unwrap_err().to_string();
+        assert_eq!(refused, "exec: \"mine\": cannot run executable found relative to current directory");
+        let whole = directory.path().canonicalize().unwrap();
+        assert_eq!(program_in("mine", whole.as_os_str()).unwrap(), whole.join("mine"));
+    }
 }
