@@ -11,6 +11,7 @@ use crate::{
     rules::Rules,
     yaml,
 };
+use helm_yaml::outline::{Content, Entry, outline};
 use std::collections::BTreeMap;
 use thiserror::Error;
 
@@ -188,6 +189,9 @@ impl Head {
     /// # Errors
     /// [`ManifestError`] when the document is not YAML or its head is of the wrong types.
     pub fn read(path: &str, content: &str) -> Result<Self, ManifestError> {
+        if let Some(head) = Skimmed::head(content) {
+            return Ok(head);
+        }
         let yaml = yaml::typed(content.as_bytes())
             .map_err(|error| ManifestError::Yaml { path: path.to_owned(), error })?;
         let read = || {
@@ -201,6 +205,84 @@ impl Head {
         };
         read().map_err(|error| ManifestError::Decode { path: path.to_owned(), error })
     }
+}
+
+/// A head that is put together from a document's outline.
+#[derive(Default)]
+struct Skimmed {
+    head: Head,
+    within: Within,
+}
+
+/// The collection whose entries come next.
+#[derive(Default, PartialEq, Eq)]
+enum Within {
+    #[default]
+    Other,
+    Metadata,
+    Annotations,
+}
+
+impl Skimmed {
+    /// The head of a document that has an outline, when all of it is of the types that Helm decodes.
+    fn head(content: &str) -> Option<Head> {
+        let mut skimmed = Self::default();
+        outline(content, |entry| skimmed.entry(entry))?;
+        Some(skimmed.head)
+    }
+
+    fn entry(&mut self, entry: Entry<'_>) -> Option<()> {
+        match (entry.depth, &self.within) {
+            (0, _) => self.root(entry.key?, entry.value),
+            (1, Within::Metadata | Within::Annotations) => self.metadata(entry.key?, entry.value),
+            (2, Within::Annotations) => {
+                self.head.annotations.insert(entry.key?.to_owned(), text(entry.value)?);
+                Some(())
+            }
+            _ => Some(()),
+        }
+    }
+
+    fn root(&mut self, key: &str, value: Content<'_>) -> Option<()> {
+        self.within = Within::Other;
+        match key {
+            "apiVersion" => self.head.api_version = text(value)?,
+            "kind" => self.head.kind = text(value)?,
+            "metadata" => {
+                (self.head.name, self.head.annotations) = Default::default();
+                self.within = open(value, Within::Metadata)?;
+            }
+            key => unlike(key, &["apiVersion", "kind", "metadata"])?,
+        }
+        Some(())
+    }
+
+    fn metadata(&mut self, key: &str, value: Content<'_>) -> Option<()> {
+        self.within = Within::Metadata;
+        match key {
+            "name" => self.head.name = text(value)?,
+            "annotations" => {
+                self.head.annotations = BTreeMap::new();
+                self.within = open(value, Within::Annotations)?;
+            }
+            key => unlike(key, &["name", "annotations"])?,
+        }
+        Some(())
+    }
+}
+
+fn text(value: Content<'_>) -> Option<String> {
+    let Content::Text(text) = value else { return None };
+    Some(text.to_owned())
+}
+
+fn open(value: Content<'_>, within: Within) -> Option<Within> {
+    (value == Content::Open).then_some(within)
+}
+
+/// Go's decoder takes names in any case.
+fn unlike(key: &str, names: &[&str]) -> Option<()> {
+    (!names.iter().any(|name| name.eq_ignore_ascii_case(key))).then_some(())
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use helm_functions::semver::{Constraints, Version};
 use helm_template::{Map, Value, fmt};
 use helm_yaml::json::{first_from_json, from_json};
 use helm_yaml::nodes::Objects;
+use helm_yaml::outline::outline;
 use helm_yaml::{Duplicates, from_yaml, to_yaml, to_yaml_pretty, yaml_to_json_text};
 
 use crate::generate::pipelines::VALUES;
@@ -55,6 +56,11 @@ pub fn yaml(data: &[u8]) {
         let _ = yaml_to_json_text(data, duplicates);
     }
     let _ = load_values(data);
+    let whole = str::from_utf8(data).ok().and_then(|text| outline(text, |_| Some(())));
+    assert!(
+        whole.is_none() || from_yaml(data, Duplicates::LastWins).is_ok(),
+        "what has an outline can be read"
+    );
     if let Ok(objects) = Objects::read(data) {
         let _ = objects.write();
     }

@@ -5,6 +5,7 @@ mod error;
 pub mod json;
 pub mod nodes;
 mod objects;
+pub mod outline;
 mod reader;
 mod resolve;
 mod strconv;
