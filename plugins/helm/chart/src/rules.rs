@@ -1,7 +1,7 @@
 //! Whose rules a chart is rendered by: charts that were written for Helm 3 can be rendered as it did.
 
 /// A generation of Helm.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Rules {
     /// 4.3.1.
     #[default]

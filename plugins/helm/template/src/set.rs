@@ -69,10 +69,10 @@ impl TemplateSet {
     /// An empty set. `name` is what Go's `template.New(name)` has; it shows in the error for an
     /// unknown template. The functions stay as they are; what they need from outside comes through
     /// [`Execution::state`].
-    pub fn new(name: impl Into<Str>, functions: Functions) -> Self {
+    pub fn new(name: impl Into<Str>, functions: impl Into<Rc<Functions>>) -> Self {
         Self(Rc::new(Namespace {
             name: name.into(),
-            functions: Rc::new(functions),
+            functions: functions.into(),
             parsed: Rc::default(),
             scratch: Rc::default(),
             templates: FastMap::default(),

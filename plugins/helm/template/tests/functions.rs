@@ -15,7 +15,7 @@ const ANY: Type = Type::Any;
 const NAMED: Signature = Signature::new(&[STRING, ANY], STRING).fallible();
 
 fn set(functions: impl IntoIterator<Item = Function>) -> TemplateSet {
-    TemplateSet::new("root", functions.into_iter().collect())
+    TemplateSet::new("root", functions.into_iter().collect::<Functions>())
 }
 
 fn include() -> Function {

@@ -3,7 +3,8 @@
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests fail as tests do")]
 
 use helm_template::{
-    Execution, Function, LimitExceeded, Limits, List, Map, Render, Signature, TemplateSet, Type, Value,
+    Execution, Function, Functions, LimitExceeded, Limits, List, Map, Render, Signature, TemplateSet, Type,
+    Value,
 };
 
 /// A quarter of what WebAssembly guests have by default; unoptimised code takes far more.
@@ -42,7 +43,7 @@ fn functions() -> Vec<Function> {
 fn run(template: &str, limits: Limits) -> Result<String, (String, Option<LimitExceeded>)> {
     let template = template.to_owned();
     let work = move || {
-        let mut set = TemplateSet::new("root", functions().into_iter().collect());
+        let mut set = TemplateSet::new("root", functions().into_iter().collect::<Functions>());
         set.parse("t", template).map_err(|error| (error.to_string(), None))?;
         let map = Map::new();
         map.insert("self", map.clone());
@@ -182,7 +183,7 @@ fn rendered_texts_are_parsed_once() {
 #[test]
 fn lists_of_a_hundred_thousand_are_no_trouble() {
     let list = List::new((0..100_000).map(Value::int).collect());
-    let mut set = TemplateSet::new("root", functions().into_iter().collect());
+    let mut set = TemplateSet::new("root", functions().into_iter().collect::<Functions>());
     set.parse("t", "{{ $n := 0 }}{{ range $i, $e := . }}{{ $n = $i }}{{ end }}{{ $n }}").unwrap();
     assert_eq!(set.execute("t", Value::List(list), &Execution::default()).unwrap(), b"99999");
 }

@@ -68,8 +68,16 @@ const NEW_IN_HELM4: [&str; 13] = [
     "mustToYaml",
 ];
 
-/// Every function of Helm's templates.
-pub(super) fn all(rules: Rules) -> Functions {
+thread_local! {
+    static MADE: RefCell<HashMap<Rules, Rc<Functions>>> = RefCell::default();
+}
+
+/// Every function of Helm's templates; made once, all charts use the same.
+pub(super) fn all(rules: Rules) -> Rc<Functions> {
+    MADE.with_borrow_mut(|made| Rc::clone(made.entry(rules).or_insert_with(|| Rc::new(make(rules)))))
+}
+
+fn make(rules: Rules) -> Functions {
     let mut functions = helm_functions::functions();
     if rules == Rules::Helm3 {
         NEW_IN_HELM4.iter().for_each(|name| functions.remove(name));
