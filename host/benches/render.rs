@@ -1,5 +1,6 @@
-//! What loading and rendering a chart takes in the Helm plugin, warm: everything that is kept between two renderings is
-//! compiled code. And what rendering takes once more with other values, where the loaded chart is kept as well.
+//! What loading and rendering a chart takes in the Helm plugin, in an instance that is kept warm as the operator host keeps
+//! it: nothing of a chart is left from one rendering to the next. And what rendering takes once more with other values,
+//! where the loaded chart is kept as well.
 //!
 //! Run by `cargo xtask bench render`: `render TIMES CHART…` prints a line for each chart, nanoseconds of the least and
 //! the median run, the bytes of the output, and nanoseconds of the least run with other values.

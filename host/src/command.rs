@@ -4,6 +4,7 @@ mod known;
 mod nobody;
 mod plugin_file;
 
+use std::cell::Cell;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,7 +18,7 @@ use crate::capability::rule::Rule;
 use crate::chart_source::{LocateError, Located};
 use crate::cli::ClusterArgs;
 use crate::plugin::bindings::{CommandAnswer, Invocation};
-use crate::plugin::command::{self, CommandError};
+use crate::plugin::command::{self, CommandError, CommandInstance};
 use crate::plugin::compiled::CompiledCache;
 use crate::plugin::compiler::Compiler;
 use crate::plugin::engine::{Engine, EngineError, EngineOptions};
@@ -165,6 +166,8 @@ pub struct Session {
     runtime: tokio::runtime::Runtime,
     revision: Revision,
     client: kube::Client,
+    /// Where one instance answers all questions: the one that answered last.
+    warm: Option<Cell<Option<CommandInstance>>>,
 }
 
 impl std::fmt::Debug for Session {
@@ -182,12 +185,14 @@ impl Session {
         Self::on(&Engine::single()?, args, cluster)
     }
 
-    /// The same for many questions, in an engine like that of the operator host.
+    /// The same for many questions, in an engine like that of the operator host, and like there in an instance that is
+    /// kept warm.
     ///
     /// # Errors
     /// As [`open`](Self::open).
     pub fn of_host(args: &CommandArgs) -> Result<Self, AskError> {
-        Self::on(&Engine::new(EngineOptions::default())?, args, None)
+        let session = Self::on(&Engine::new(EngineOptions::default())?, args, None)?;
+        Ok(Self { warm: Some(Cell::default()), ..session })
     }
 
     fn on(engine: &Engine, args: &CommandArgs, cluster: Option<&ClusterArgs>) -> Result<Self, AskError> {
@@ -200,7 +205,7 @@ impl Session {
                 None => Ok(nobody::client_of_no_cluster()),
             }
         })?;
-        Ok(Self { runtime, revision, client })
+        Ok(Self { runtime, revision, client, warm: None })
     }
 
     /// Asks; the cluster of the question is the session's.
@@ -215,7 +220,12 @@ impl Session {
         let assets = question.files.iter().map(asset).collect();
         self.runtime.block_on(async {
             let context = nobody::context(&self.revision, assets, self.client.clone());
-            Ok(command::run(&self.revision, context, &invocation).await?)
+            let warm = self.warm.as_ref().and_then(Cell::take);
+            let (answer, instance) = command::run(&self.revision, warm, context, &invocation).await?;
+            if let Some(warm) = &self.warm {
+                warm.set(Some(instance));
+            }
+            Ok(answer)
         })
     }
 }

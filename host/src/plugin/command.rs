@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::bindings::{CommandAnswer, Invocation};
+use wasmtime::{Engine, Store};
+
+use super::bindings::{CommandAnswer, Commands, CommandsPre, Invocation};
 use super::call::{Fault, fault_of, first_line};
 use super::context::HookContext;
-use super::instance::store;
+use super::instance::{HookState, store};
 use super::limits::{Limits, MAX_MEMORY};
 use super::revision::Revision;
 
@@ -40,27 +42,59 @@ pub enum CommandError {
     },
 }
 
-/// Runs a command in an instance of its own.
+/// An instance that has run a command, and can run another.
+pub struct CommandInstance {
+    store: Store<HookState>,
+    commands: Commands,
+}
+
+impl std::fmt::Debug for CommandInstance {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CommandInstance").finish_non_exhaustive()
+    }
+}
+
+impl CommandInstance {
+    async fn fresh(
+        engine: &Engine,
+        commands: &CommandsPre<HookState>,
+        context: Arc<HookContext>,
+    ) -> Result<Self, Fault> {
+        let mut store = store(engine, &LIMITS, context);
+        let commands = commands.instantiate_async(&mut store).await;
+        Ok(Self { store, commands: commands.map_err(|error| Fault::Instantiate(first_line(&error)))? })
+    }
+
+    /// The same with nothing used of its limits.
+    fn renewed(mut self, context: Arc<HookContext>) -> Self {
+        self.store.data_mut().renew(&LIMITS, context);
+        self.store.set_epoch_deadline(1);
+        self
+    }
+}
+
+/// Runs a command, in the warm instance or in one of its own. The instance it ran in comes back with the answer: after
+/// a fault there is none, because its memory may be in any state.
 ///
 /// # Errors
 /// [`CommandError`]. What the command itself calls a failure is part of the answer.
 pub async fn run(
     revision: &Revision,
+    warm: Option<CommandInstance>,
     context: Arc<HookContext>,
     invocation: &Invocation,
-) -> Result<CommandAnswer, CommandError> {
+) -> Result<(CommandAnswer, CommandInstance), CommandError> {
     let plugin = || revision.identity.to_string();
     let (engine, commands) = revision.commands().ok_or_else(|| CommandError::None(plugin()))?;
-    let mut store = store(engine, &LIMITS, context);
     let running = async {
-        let commands = commands
-            .instantiate_async(&mut store)
-            .await
-            .map_err(|error| Fault::Instantiate(first_line(&error)))?;
-        let command = commands.pilothouse_operator_command();
-        match command.call_run(&mut store, invocation).await {
-            Ok(answer) => Ok(answer),
-            Err(error) => Err(fault_of(store.data().exceeded(), &LIMITS, &error)),
+        let mut instance = match warm {
+            Some(instance) => instance.renewed(context),
+            None => CommandInstance::fresh(engine, &commands, context).await?,
+        };
+        let command = instance.commands.pilothouse_operator_command();
+        match command.call_run(&mut instance.store, invocation).await {
+            Ok(answer) => Ok((answer, instance)),
+            Err(error) => Err(fault_of(instance.store.data().exceeded(), &LIMITS, &error)),
         }
     };
     let answer = tokio::time::timeout(LIMITS.wall, running).await;

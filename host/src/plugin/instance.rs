@@ -115,12 +115,7 @@ impl Instance {
 
     /// Makes the instance ready for the next call: full budget, new owner.
     pub fn prepare(&mut self, limits: &Limits, context: Arc<HookContext>) {
-        let state = self.store.data_mut();
-        state.budget = Budget::new(limits);
-        state.context = context;
-        state.events = Vec::new();
-        state.memory.exceeded = None;
-        state.cpu = ProcessorTime::new(limits);
+        self.store.data_mut().renew(limits, context);
         self.store.set_epoch_deadline(1);
         self.calls += 1;
     }
@@ -163,6 +158,15 @@ pub(super) fn store(engine: &Engine, limits: &Limits, context: Arc<HookContext>)
 }
 
 impl HookState {
+    /// A full budget, for a new owner.
+    pub(super) fn renew(&mut self, limits: &Limits, context: Arc<HookContext>) {
+        self.budget = Budget::new(limits);
+        self.context = context;
+        self.events = Vec::new();
+        self.memory.exceeded = None;
+        self.cpu = ProcessorTime::new(limits);
+    }
+
     /// Which limit the guest ran into, if any.
     pub(super) fn exceeded(&self) -> Option<Exceeded> {
         match self.memory.exceeded {

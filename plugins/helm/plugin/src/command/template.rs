@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::mem::ManuallyDrop;
 use std::rc::Rc;
 
 use helm_chart::log::line;
@@ -39,7 +38,7 @@ pub(super) fn template(
         });
     }
     // The instance ends with the command, and all its memory at once.
-    let chart = ManuallyDrop::new(ParsedChart::new(chart));
+    let chart = ParsedChart::new(chart);
     let mut remarks = Vec::new();
     let files = template::render_files(&chart, &values, &options, &mut remarks);
     if cluster.is_some() {
@@ -55,7 +54,7 @@ pub(super) fn template(
     let rendered = files.and_then(|files| Ok(files.sort(&mut remarks)?));
     chart::tell(&remarks, asked.debug, rules, answer);
     let rendered = match rendered {
-        Ok(rendered) => ManuallyDrop::new(rendered),
+        Ok(rendered) => rendered,
         Err(error) => {
             if asked.debug && matches!(&error, TemplateError::Render { error } if error.after_release()) {
                 answer.output = template::invalid(&chart, &values, &options).into_bytes();
