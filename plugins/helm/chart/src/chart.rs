@@ -28,6 +28,9 @@ pub struct Chart {
     pub raw: Rc<[File]>,
     /// The charts of `charts/`, after processing those that are enabled, under their aliases.
     pub dependencies: Vec<Chart>,
+    /// Where its dependencies believe to be, when that is not below this chart: they still point to the chart that it is a
+    /// copy of (`getAliasDependency` copies no deeper).
+    pub children_path: Option<Rc<str>>,
     /// Whose rules it is rendered by.
     pub rules: Rules,
 }
@@ -69,14 +72,14 @@ impl Chart {
         let own = self.files.iter().filter(|file| file.name.starts_with("crds/") && is_manifest(&file.name));
         crds.extend(own.map(|file| Crd { path: go_path::join(path, &file.name), file: file.clone() }));
         for dependency in &self.dependencies {
-            dependency.collect_crds(&dependency_path(path, dependency), crds);
+            dependency.collect_crds(&dependency_path(path, self, dependency), crds);
         }
     }
 }
 
-/// The path of a dependency whose parent has `path` (`Chart.ChartFullPath`).
-pub(crate) fn dependency_path(path: &str, dependency: &Chart) -> String {
-    format!("{path}/charts/{}", dependency.name())
+/// The path of a dependency of a chart that has `path` (`Chart.ChartFullPath`).
+pub(crate) fn dependency_path(path: &str, chart: &Chart, dependency: &Chart) -> String {
+    format!("{}/charts/{}", chart.children_path.as_deref().unwrap_or(path), dependency.name())
 }
 
 fn is_manifest(name: &str) -> bool {

@@ -44,7 +44,8 @@ impl Processing {
         warnings: &mut Warnings,
     ) -> Result<Self, CoalesceError> {
         let mut chart = chart.clone();
-        enable(&mut chart, values, "", warnings)?;
+        let name = chart.name().to_owned();
+        enable(&mut chart, values, At { values: "", chart: &name }, warnings)?;
         Ok(Self(chart))
     }
 
@@ -52,7 +53,7 @@ impl Processing {
     pub(crate) fn shape(&self) -> Shape {
         fn collect(chart: &Chart, path: String, shape: &mut Vec<(String, *const ())>) {
             for dependency in &chart.dependencies {
-                collect(dependency, dependency_path(&path, dependency), shape);
+                collect(dependency, dependency_path(&path, chart, dependency), shape);
             }
             shape.push((path, Rc::as_ptr(&chart.raw).cast()));
         }
@@ -76,13 +77,23 @@ pub fn missing_dependencies(chart: &Chart) -> Vec<String> {
     chart.metadata.dependencies().filter(present).map(|dependency| dependency.name.clone()).collect()
 }
 
-/// `processDependencyEnabled`. `path` is where the chart's values lie in `values`, with a dot at its end.
-fn enable(chart: &mut Chart, values: &Map, path: &str, warnings: &mut Warnings) -> Result<(), CoalesceError> {
+/// The place of a chart in its tree.
+#[derive(Clone, Copy)]
+struct At<'a> {
+    /// Where its values lie in those of the tree, with a dot at the end.
+    values: &'a str,
+    /// Its full path.
+    chart: &'a str,
+}
+
+/// `processDependencyEnabled`.
+fn enable(chart: &mut Chart, values: &Map, at: At<'_>, warnings: &mut Warnings) -> Result<(), CoalesceError> {
     if chart.metadata.dependencies.is_none() {
         return Ok(());
     }
     let mut wanted: Vec<Dependency> = chart.metadata.dependencies().cloned().collect();
-    chart.dependencies = resolve(chart, &wanted);
+    chart.dependencies = resolve(chart, at.chart, &wanted);
+    chart.children_path = None;
     for dependency in &mut wanted {
         dependency.name = dependency.key().to_owned();
         dependency.enabled = true;
@@ -90,22 +101,23 @@ fn enable(chart: &mut Chart, values: &Map, path: &str, warnings: &mut Warnings) 
     set_dependencies(chart, wanted.clone());
     let merged = coalesce_values(chart, values, warnings)?;
     apply_tags(&mut wanted, &merged, warnings);
-    apply_conditions(&mut wanted, &merged, path, warnings);
+    apply_conditions(&mut wanted, &merged, at.values, warnings);
 
     let disabled: BTreeSet<&str> =
         wanted.iter().filter(|dependency| !dependency.enabled).map(|dependency| &*dependency.name).collect();
     chart.dependencies.retain(|dependency| !disabled.contains(dependency.name()));
     let kept = wanted.iter().filter(|dependency| !disabled.contains(&*dependency.name)).cloned().collect();
     for dependency in &mut chart.dependencies {
-        let path = format!("{path}{}.", dependency.name());
-        enable(dependency, &merged, &path, warnings)?;
+        let below = format!("{}{}.", at.values, dependency.name());
+        let path = format!("{}/charts/{}", at.chart, dependency.name());
+        enable(dependency, &merged, At { values: &below, chart: &path }, warnings)?;
     }
     set_dependencies(chart, kept);
     Ok(())
 }
 
 /// The charts of `charts/` that nothing asks for, then for each dependency the chart that fits it.
-fn resolve(chart: &Chart, wanted: &[Dependency]) -> Vec<Chart> {
+fn resolve(chart: &Chart, path: &str, wanted: &[Dependency]) -> Vec<Chart> {
     let fits = |candidate: &Chart, dependency: &Dependency| {
         candidate.name() == dependency.name
             && version::is_compatible(&dependency.version, &candidate.metadata.version)
@@ -114,7 +126,7 @@ fn resolve(chart: &Chart, wanted: &[Dependency]) -> Vec<Chart> {
     let mut resolved: Vec<Chart> = unasked.cloned().collect();
     for dependency in wanted {
         if let Some(found) = chart.dependencies.iter().find(|candidate| fits(candidate, dependency)) {
-            let mut found = found.clone();
+            let mut found = copy(found, &dependency_path(path, chart, found));
             if !dependency.alias.is_empty() {
                 Rc::make_mut(&mut found.metadata).name.clone_from(&dependency.alias);
             }
@@ -122,6 +134,19 @@ fn resolve(chart: &Chart, wanted: &[Dependency]) -> Vec<Chart> {
         }
     }
     resolved
+}
+
+/// `getAliasDependency`'s copy: the chart and its dependencies are copied, and what is below those still points to the
+/// originals. `path` is that of the original.
+fn copy(original: &Chart, path: &str) -> Chart {
+    let mut copy = original.clone();
+    for dependency in &mut copy.dependencies {
+        if dependency.children_path.is_none() && !dependency.dependencies.is_empty() {
+            dependency.children_path = Some(dependency_path(path, original, dependency).into());
+        }
+    }
+    copy.children_path = None;
+    copy
 }
 
 /// An emptied list becomes no list, as Go's `append(nil, …)` leaves it.

@@ -221,6 +221,7 @@ impl ApiLoader {
             dependencies.push(self.load_subchart(&name, files, &metadata.name, depth, warnings)?);
         }
         Ok(Chart {
+            children_path: None,
             metadata: Rc::new(metadata),
             lock: lock.map(Rc::new),
             templates: templates.into(),

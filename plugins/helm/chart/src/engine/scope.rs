@@ -58,7 +58,7 @@ impl ChartScopes {
 impl ChartScope {
     fn new(chart: &Chart, path: String, next: &mut usize) -> Self {
         let child = |dependency: &Chart, next: &mut usize| {
-            Self::new(dependency, dependency_path(&path, dependency), next)
+            Self::new(dependency, dependency_path(&path, chart, dependency), next)
         };
         let children = chart.dependencies.iter().map(|dependency| child(dependency, next)).collect();
         let index = *next;

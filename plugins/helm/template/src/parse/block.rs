@@ -3,7 +3,7 @@
 use super::emit::Draft;
 use super::node::NodeKind;
 use super::token::{Token, TokenKind};
-use super::{Origin, Parser, Result};
+use super::{Origin, ParseError, Parser, Result};
 use crate::code::Op;
 
 /// What opened a block.
@@ -231,7 +231,7 @@ impl Parser<'_> {
             return Err(match self.tree.origin {
                 Origin::Main => self.error("unexpected {{else}}"),
                 Origin::Define(_) => self.error("unexpected {{else}} in define clause"),
-                Origin::Block(_) => self.error("unexpected {{else}} in block clause"),
+                Origin::Block(_) => self.block_error("unexpected {{else}} in block clause"),
             });
         };
         if block.in_else {
@@ -247,6 +247,15 @@ impl Parser<'_> {
                 self.open(chained, true)
             }
             _ => Ok(()),
+        }
+    }
+
+    /// Go tells it as an error of the template around the block, which has read no further than the block's name and pipeline.
+    fn block_error(&self, message: &str) -> ParseError {
+        let error = self.error(message);
+        match self.outer.last() {
+            Some((around, _)) => ParseError { line: around.lookahead.line(), ..error },
+            None => error,
         }
     }
 

@@ -17,6 +17,13 @@ pub(super) struct Lookahead {
     count: usize,
 }
 
+impl Lookahead {
+    /// The line that errors name.
+    pub(super) fn line(&self) -> u32 {
+        self.tokens[0].line
+    }
+}
+
 impl Default for Lookahead {
     fn default() -> Self {
         Self { tokens: [Token::NONE; 3], count: 0 }
@@ -92,11 +99,7 @@ impl<'s> Parser<'s> {
     }
 
     pub(super) fn error(&self, message: impl Into<String>) -> ParseError {
-        ParseError {
-            name: self.name.to_string(),
-            line: self.tree.lookahead.tokens[0].line,
-            message: message.into(),
-        }
+        ParseError { name: self.name.to_string(), line: self.tree.lookahead.line(), message: message.into() }
     }
 
     pub(super) fn unexpected(&self, token: Token, context: &str) -> ParseError {
