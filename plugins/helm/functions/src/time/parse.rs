@@ -239,20 +239,30 @@ impl Fields {
         let step = if form.colons { 3 } else { 2 };
         let length = 3 + step * (usize::from(form.numbers) - 1);
         let text = value.get(..length).ok_or(Fault::Mismatch)?;
-        let mut numbers = [0; 3];
+        let (mut numbers, mut malformed) = ([0; 3], None);
         for (index, slot) in numbers.iter_mut().take(usize::from(form.numbers)).enumerate() {
             let at = 1 + step * index;
             if form.colons && index > 0 && text.get(at - 1) != Some(&b':') {
                 return Err(Fault::Mismatch);
             }
             let mut digits = text.get(at..at + 2).unwrap_or_default();
-            *slot = number(&mut digits, true)?;
+            match number(&mut digits, true) {
+                Ok(number) => *slot = number,
+                Err(fault) => {
+                    malformed = Some(fault);
+                    break;
+                }
+            }
         }
         *value = value.get(length..).unwrap_or_default();
         let [hours, minutes, seconds] = numbers;
-        in_range(hours, 0..25, "time zone offset hour")?;
-        in_range(minutes, 0..61, "time zone offset minute")?;
+        // Go tells the last number that is out of its range, and that before one that is none.
         in_range(seconds, 0..61, "time zone offset second")?;
+        in_range(minutes, 0..61, "time zone offset minute")?;
+        in_range(hours, 0..25, "time zone offset hour")?;
+        if let Some(fault) = malformed {
+            return Err(fault);
+        }
         let offset = (hours * 60 + minutes) * 60 + seconds;
         self.offset = Some(match text.first() {
             Some(b'+') => offset,

@@ -92,7 +92,10 @@ impl Machine<'_> {
         let operand = self.pop();
         let items = match Items::of(&operand.value) {
             None if matches!(operand.value, Value::Nil) => None,
-            None => return self.message(format!("range can't iterate over {}", shown(&operand.value))),
+            None => {
+                let value = in_interface(&operand.value);
+                return self.message(format!("range can't iterate over {}", shown(&value)));
+            }
             Some(Items::Numbers(..) | Items::Objects(..)) if declared > 1 => {
                 let number = shown(&operand.value);
                 return self.message(format!("can't use {number} to iterate over more than one variable"));
@@ -137,6 +140,12 @@ impl Machine<'_> {
             self.dot = ended.outer;
         }
     }
+}
+
+/// A value as Go's functions get it: what only a pointer to it can do is lost.
+fn in_interface(value: &Value) -> Value {
+    let bare = if let Value::Object(object) = value { object.in_interface() } else { None };
+    bare.unwrap_or_else(|| value.clone())
 }
 
 /// A value within a message.
