@@ -185,7 +185,7 @@ fn context(revision: &Arc<Revision>) -> Arc<HookContext> {
             resync: Duration::from_secs(600),
             origin: "bench".to_owned(),
         }),
-        manager: "bench".to_owned(),
+        manager: pilothouse::action::execute::Manager { name: "bench".to_owned(), supersedes: Vec::new() },
         throttle: Arc::new(Throttle::new(1_000.0, 1_000)),
         cluster: Arc::clone(cluster),
         metrics: Arc::new(PluginMetrics::default()),

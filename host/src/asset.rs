@@ -37,6 +37,14 @@ pub enum AssetError {
         /// How many a tree may have.
         most: usize,
     },
+    /// Directories in directories without an end.
+    #[error("{path}: more than {most} directories within each other; does a link lead back?")]
+    TooDeep {
+        /// The directory that is one too many.
+        path: String,
+        /// How many there may be.
+        most: usize,
+    },
     /// More bytes than allowed.
     #[error("{path}: more than {MAX_BYTES} bytes")]
     TooLarge {
@@ -262,6 +270,19 @@ mod tests {
         fs::remove_file(&path).unwrap();
         std::os::unix::fs::symlink("/etc/passwd", &path).unwrap();
         assert!(matches!(asset.read_files(&["users".to_owned()]), Err(AssetError::Outside { .. })));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_that_lead_back_are_refused_and_keep_nobody_waiting() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["a", "b"] {
+            std::os::unix::fs::symlink(".", dir.path().join(name)).unwrap();
+        }
+        for links in [Links::Inside, Links::Anywhere] {
+            let error = Asset::new("x", dir.path()).with_links(links).list().unwrap_err();
+            assert!(matches!(error, AssetError::TooDeep { .. }), "{error}");
+        }
     }
 
     #[cfg(unix)]

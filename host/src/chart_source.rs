@@ -5,8 +5,10 @@
 
 mod credentials;
 pub mod dependencies;
+pub mod provenance;
 mod registry;
 mod repository;
+pub mod unpack;
 mod web;
 
 use std::io::Write as _;
@@ -17,6 +19,7 @@ use tempfile::TempDir;
 
 use crate::cli::helm::{ChartArgs, GlobalArgs};
 use crate::command::AskError;
+use provenance::ProvenanceError;
 use web::{Client, FetchError};
 
 /// Why a chart is not to be had. Texts are Helm's where it has some.
@@ -78,6 +81,9 @@ pub enum LocateError {
         /// What came.
         found: String,
     },
+    /// Nobody vouches for it.
+    #[error(transparent)]
+    Provenance(#[from] ProvenanceError),
     /// It cannot be kept.
     #[error("cannot read or keep it: {0}")]
     Keep(#[from] std::io::Error),
@@ -110,6 +116,11 @@ impl Located {
         })
     }
 
+    /// Something that is on disk.
+    pub fn at(path: &Path) -> Self {
+        Self { path: path.to_owned(), _fetched: None }
+    }
+
     /// Bytes that were fetched, under the name that their URL ends with.
     pub(crate) fn fetched(name: &str, bytes: &[u8]) -> Result<Self, LocateError> {
         let directory = tempfile::Builder::new().prefix("pilothouse-").tempdir()?;
@@ -130,6 +141,9 @@ pub fn locate(reference: &str, chart: &ChartArgs, global: &GlobalArgs) -> Result
         let path = Path::new(name);
         if path.exists() {
             let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+            if chart.verify {
+                provenance::verify_beside(&path, chart, global)?;
+            }
             return Ok(Located { path, _fetched: None });
         }
         if path.is_absolute() || name.starts_with('.') {
@@ -140,7 +154,12 @@ pub fn locate(reference: &str, chart: &ChartArgs, global: &GlobalArgs) -> Result
         }
         if web::is_url(name) {
             let client = Client::new(chart)?;
-            return Located::fetched(web::path_of(name), &client.get(name, name)?);
+            let archive = Located::fetched(web::path_of(name), &client.get(name, name)?)?;
+            if chart.verify {
+                let source = format!("{name}.prov");
+                provenance::verify_fetched(&archive, client.get(&source, name), &source, chart, global)?;
+            }
+            return Ok(archive);
         }
         return repository::fetch_named(name, chart, global);
     }

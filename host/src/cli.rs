@@ -8,6 +8,7 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 pub mod helm;
 pub mod operator_sdk;
 pub mod plugin;
+pub mod project;
 pub mod run;
 
 /// A Kubernetes operator host: calls reconcile hooks in WebAssembly components.
@@ -25,6 +26,8 @@ EXAMPLES:
       pilothouse run --plugin-dir ./plugins --grants grants.yaml
   Render a chart as helm does:
       pilothouse template web ./chart --values prod.yaml
+  Make an operator of a chart, and deploy it:
+      pilothouse init --domain example.com --helm-chart ./chart && make docker-build docker-push deploy IMG=…
   See what a plugin says about itself:
       pilothouse plugin inspect helm.wasm
 
@@ -52,6 +55,15 @@ pub enum Command {
     /// Show information of a chart, as `helm show` does.
     #[command(subcommand, alias = "inspect")]
     Show(Box<helm::show::ShowCommand>),
+    /// Make a project that reconciles Helm charts, as `operator-sdk init --plugins helm` does.
+    Init(Box<project::init::InitArgs>),
+    /// Add a kind to a project, as `operator-sdk create` does.
+    #[command(subcommand)]
+    Create(project::create::CreateCommand),
+    /// Take a project of operator-sdk over, in place.
+    Adopt(Box<project::adopt::AdoptArgs>),
+    /// Write the bundle of a project for OLM, as `operator-sdk generate bundle` does.
+    Bundle(Box<project::bundle::BundleArgs>),
     /// Standard input to standard output; how the host compiles.
     #[command(name = crate::plugin::compiler::SUBCOMMAND, hide = true)]
     CompilePlugin(crate::plugin::compiler::ChildArgs),

@@ -1,6 +1,7 @@
 //! What errors say, and what they must not say.
 
 use std::error::Error;
+use std::io;
 
 /// An error with its causes: hyper's outermost sentence alone says nothing.
 pub fn chain(error: &dyn Error) -> String {
@@ -15,6 +16,14 @@ pub fn chain(error: &dyn Error) -> String {
         source = cause.source();
     }
     text
+}
+
+/// What the system says, as Go tells it: no sentence, and without a number.
+pub fn go_words(error: &io::Error) -> String {
+    let text = error.to_string();
+    let words = text.split(" (os error").next().unwrap_or_default();
+    let mut letters = words.chars();
+    letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
 }
 
 /// A URL as it may be told: who logs in, and with what, is nobody's business.
@@ -40,6 +49,13 @@ mod tests {
         ] {
             assert_eq!(without_login(url), told);
         }
+    }
+
+    #[test]
+    fn the_systems_words_are_told_as_go_tells_them() {
+        assert_eq!(go_words(&io::Error::from_raw_os_error(2)), "no such file or directory");
+        assert_eq!(go_words(&io::Error::from_raw_os_error(21)), "is a directory");
+        assert_eq!(go_words(&io::Error::other("Odd")), "odd");
     }
 
     #[derive(Debug, thiserror::Error)]

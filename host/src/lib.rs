@@ -20,6 +20,7 @@ pub mod listen;
 pub mod memory;
 pub mod object;
 pub mod plugin;
+pub mod project;
 pub mod status;
 pub mod telemetry;
 pub mod watches_file;

@@ -59,6 +59,9 @@ struct Raw {
     reconcile_period: Option<String>,
     dry_run_option: Option<String>,
     max_history: Option<u64>,
+    hook_timeout: Option<String>,
+    // What the plugin understands; it says what it does not.
+    release: Option<Value>,
     // Known to helm-operator-plugins; the host's work queue has its own bound for each plugin.
     #[serde(rename = "maxConcurrentReconciles")]
     _max_concurrent_reconciles: Option<u64>,
@@ -201,6 +204,15 @@ fn resolve(
         }
         if let Some(history) = raw.max_history {
             map.insert("maxHistory".to_owned(), json!(history));
+        }
+        if let Some(release) = raw.release {
+            map.insert("release".to_owned(), release);
+        }
+        if let Some(timeout) = raw.hook_timeout {
+            if go_duration(&timeout).is_none() {
+                return Err(format!("hookTimeout {timeout:?} is no duration such as 5m"));
+            }
+            map.insert("hookTimeout".to_owned(), json!(timeout));
         }
     }
     Ok(WatchEntry {

@@ -11,6 +11,8 @@ mod flags;
 mod post_renderer;
 #[path = "command/server.rs"]
 mod server;
+#[path = "command/verify.rs"]
+mod verify;
 
 use std::fs;
 use std::io::Write as _;

@@ -94,7 +94,7 @@ fn context(revision: &Revision) -> Arc<HookContext> {
             resync: Duration::from_secs(600),
             origin: "test".to_owned(),
         }),
-        manager: "test".to_owned(),
+        manager: pilothouse::action::execute::Manager { name: "test".to_owned(), supersedes: Vec::new() },
         throttle: Arc::new(Throttle::new(1_000.0, 1_000)),
         cluster: Arc::new(Cluster::new(api, discovery, Arc::new(observer))),
         metrics: Arc::new(PluginMetrics::default()),

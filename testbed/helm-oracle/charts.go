@@ -2,17 +2,21 @@ package oracle
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"k8s.io/klog/v2"
 
 	"helm.sh/helm/v4/pkg/action"
+	"helm.sh/helm/v4/pkg/chart"
 	"helm.sh/helm/v4/pkg/chart/common"
 	"helm.sh/helm/v4/pkg/chart/common/util"
-	"helm.sh/helm/v4/pkg/chart/loader/archive"
+	detect "helm.sh/helm/v4/pkg/chart/loader"
 	"helm.sh/helm/v4/pkg/chart/v2"
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	"helm.sh/helm/v4/pkg/engine"
@@ -64,13 +68,7 @@ func renderTemplate(question Question) ([]byte, error) {
 
 // renderChart installs the chart of the parts "file:PATH" without a cluster, with the values of the part "values".
 func renderChart(question Question) ([]byte, error) {
-	var files []*archive.BufferedFile
-	for _, part := range question.Parts {
-		if path, ok := strings.CutPrefix(part.Name, "file:"); ok {
-			files = append(files, &archive.BufferedFile{Name: path, Data: part.Data})
-		}
-	}
-	c, err := loader.LoadFiles(files)
+	c, err := loadChart(question)
 	if err != nil {
 		return nil, err
 	}
@@ -97,6 +95,34 @@ func renderChart(question Question) ([]byte, error) {
 	}
 	fmt.Fprintf(&out, "NOTES:\n%s", rel.Info.Notes)
 	return out.Bytes(), nil
+}
+
+// loadChart loads the chart of the parts "file:PATH" from a directory, as the command line does. Errors name files by
+// their paths in the chart.
+func loadChart(question Question) (chart.Charter, error) {
+	directory, err := os.MkdirTemp("", "helm-oracle-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(directory)
+	for _, part := range question.Parts {
+		path, ok := strings.CutPrefix(part.Name, "file:")
+		if !ok {
+			continue
+		}
+		path = filepath.Join(directory, filepath.FromSlash(path))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(path, part.Data, 0o644); err != nil {
+			return nil, err
+		}
+	}
+	c, err := detect.LoadDir(directory)
+	if err != nil {
+		return nil, errors.New(strings.ReplaceAll(err.Error(), directory+string(filepath.Separator), ""))
+	}
+	return c, nil
 }
 
 // mergedValues are the values of several files.

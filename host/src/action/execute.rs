@@ -9,9 +9,11 @@ use serde_json::Value;
 
 mod deletion;
 mod fields;
+mod supersede;
 
 pub use deletion::DeleteOptions;
 use fields::{drop_server_fields, key_of, namespace_of};
+pub use supersede::Manager;
 
 use super::compare::holds;
 use super::ownership;
@@ -28,7 +30,7 @@ pub struct Actor<'a> {
     /// The plugin's name.
     pub plugin: &'a str,
     /// Its field manager.
-    pub manager: &'a str,
+    pub manager: &'a Manager,
     /// What it may do.
     pub grants: &'a Grants,
     /// Whose object it is working for.
@@ -159,21 +161,27 @@ impl Executor {
         drop_server_fields(&mut object);
         tie_to_owner(&mut object, actor, tie);
         let body = object.to_string();
-        let said = hash(actor.manager, &body);
+        let said = hash(&actor.manager.name, &body);
         if let Some(applied) = live.and_then(|live| self.unchanged(&key, said, &object, live)) {
             return Ok(applied);
         }
         let mut path = resource.object(key.namespace.as_deref(), &key.name, "");
-        path.push_str(&format!("?fieldManager={}&fieldValidation=Ignore", escape(actor.manager)));
+        path.push_str(&format!("?fieldManager={}&fieldValidation=Ignore", escape(&actor.manager.name)));
         if options.force {
             path.push_str("&force=true");
         }
         if options.dry_run {
             path.push_str("&dryRun=All");
         }
-        let call = Call::new(Method::PATCH, path, actor.grants.account.as_deref());
-        let call = call.body("application/apply-patch+yaml", body.into_bytes());
-        let (code, answer) = self.api.send_json(call).await?;
+        let send = || {
+            let call = Call::new(Method::PATCH, path.clone(), actor.grants.account.as_deref());
+            self.api.send_json(call.body("application/apply-patch+yaml", body.clone().into_bytes()))
+        };
+        let (code, mut answer) = send().await?;
+        if !options.dry_run && self.take_over(actor, resource, &key, &answer).await? {
+            // Only now those fields go that are not wanted any more.
+            (_, answer) = send().await?;
+        }
         let before = live.map(|live| live.resource_version);
         let mut applied = applied(&answer, code == 201, before);
         if !options.dry_run {
@@ -234,8 +242,11 @@ impl Executor {
         let name = object.pointer("/metadata/name").and_then(Value::as_str).map(ToOwned::to_owned);
         check_access(actor, "create", resource, "", namespace.as_deref(), name.as_deref())?;
         tie_to_owner(&mut object, actor, tie);
-        let path =
-            format!("{}?fieldManager={}", resource.collection(namespace.as_deref()), escape(actor.manager));
+        let path = format!(
+            "{}?fieldManager={}",
+            resource.collection(namespace.as_deref()),
+            escape(&actor.manager.name)
+        );
         let call = Call::new(Method::POST, path, actor.grants.account.as_deref());
         let (_, answer) =
             self.api.send_json(call.body("application/json", object.to_string().into_bytes())).await?;
@@ -266,7 +277,7 @@ impl Executor {
         let path = resource.object(key.namespace.as_deref(), &key.name, "");
         let call = Call::new(
             Method::PUT,
-            format!("{path}?fieldManager={}", escape(actor.manager)),
+            format!("{path}?fieldManager={}", escape(&actor.manager.name)),
             actor.grants.account.as_deref(),
         );
         let (_, answer) =
@@ -292,7 +303,7 @@ impl Executor {
         let path = resource.object(key.namespace.as_deref(), &key.name, subresource);
         let call = Call::new(
             Method::PATCH,
-            format!("{path}?fieldManager={}", escape(actor.manager)),
+            format!("{path}?fieldManager={}", escape(&actor.manager.name)),
             actor.grants.account.as_deref(),
         );
         let (_, answer) = self.api.send_json(call.body(content_type, patch.into_bytes())).await?;

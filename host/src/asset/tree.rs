@@ -12,7 +12,7 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, openat, statat};
 
 use super::{AssetError, AssetFile, MAX_BYTES};
 
-/// A link to a directory above would go round for ever.
+/// Directories within each other: a link to one above would go round for ever.
 const MAX_DEPTH: usize = 32;
 /// Files that a tree may have.
 const MAX_FILES: usize = 100_000;
@@ -109,8 +109,8 @@ impl Walk<'_> {
                 kind => kind,
             };
             match kind {
-                FileType::Directory => self.enter(place.path(), path, depth),
-                FileType::Symlink => self.link(&place.path(), path, depth),
+                FileType::Directory => self.enter(place.path(), path, depth)?,
+                FileType::Symlink => self.link(&place.path(), path, depth)?,
                 _ => {
                     let size = size(&opened, &place);
                     self.files.push(Entry::new(path, place, size));
@@ -123,26 +123,34 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn enter(&mut self, real: PathBuf, path: String, depth: usize) {
-        if depth < MAX_DEPTH {
-            self.pending.push((Arc::from(real), path, depth + 1));
+    fn enter(&mut self, real: PathBuf, path: String, depth: usize) -> Result<(), AssetError> {
+        if depth == MAX_DEPTH {
+            let path = self.root.join(path).display().to_string();
+            return Err(AssetError::TooDeep { path, most: MAX_DEPTH });
         }
+        self.pending.push((Arc::from(real), path, depth + 1));
+        Ok(())
     }
 
-    fn link(&mut self, link: &Path, path: String, depth: usize) {
+    fn link(&mut self, link: &Path, path: String, depth: usize) -> Result<(), AssetError> {
         let real = match resolve(link, self.root, self.links) {
             Ok(real) if real.is_dir() => return self.enter(real, path, depth),
             Ok(real) => real,
-            Err(error) => return self.files.push(Entry { path, size: 0, place: Err(error) }),
+            Err(error) => {
+                self.files.push(Entry { path, size: 0, place: Err(error) });
+                return Ok(());
+            }
         };
         let place = Place::of(&real);
         let size = open_directory(&place.directory).and_then(|directory| size(&directory, &place));
         self.files.push(Entry::new(path, place, size));
+        Ok(())
     }
 }
 
+/// Opens what was a directory and no link when it was found.
 fn open_directory(path: &Path) -> Result<OwnedFd, AssetError> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     rustix::fs::open(path, flags, Mode::empty()).map_err(|error| unreadable(path, error))
 }
 

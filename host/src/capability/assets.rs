@@ -94,7 +94,7 @@ fn wit_files(files: Vec<AssetFile>) -> Vec<assets::File> {
 
 fn wit_error(error: &AssetError) -> assets::Error {
     match error {
-        AssetError::TooLarge { .. } | AssetError::TooManyFiles { .. } => {
+        AssetError::TooLarge { .. } | AssetError::TooManyFiles { .. } | AssetError::TooDeep { .. } => {
             assets::Error::TooLarge(error.to_string())
         }
         AssetError::Unreadable { .. } | AssetError::Outside { .. } => {

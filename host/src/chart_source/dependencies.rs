@@ -71,6 +71,8 @@ struct Inspected {
 /// One update.
 struct Update<'a> {
     chart: &'a Path,
+    /// Where charts beside this one are, when it is a copy.
+    origin: &'a Path,
     args: &'a ChartArgs,
     global: &'a GlobalArgs,
 }
@@ -80,7 +82,20 @@ struct Update<'a> {
 /// # Errors
 /// In Helm's words. A chart that cannot be read is none: whoever renders it says so.
 pub fn update(located: &Located, args: &ChartArgs, global: &GlobalArgs) -> Result<(), LocateError> {
-    let update = Update { chart: located.path(), args, global };
+    update_copy(located, located.path(), args, global)
+}
+
+/// The same for a chart that was copied from elsewhere: charts that it names beside itself are beside the original.
+///
+/// # Errors
+/// As [`update`].
+pub fn update_copy(
+    located: &Located,
+    origin: &Path,
+    args: &ChartArgs,
+    global: &GlobalArgs,
+) -> Result<(), LocateError> {
+    let update = Update { chart: located.path(), origin, args, global };
     let Ok(needs) = update.needs() else { return Ok(()) };
     if needs.missing.is_empty() {
         return Ok(());
@@ -169,7 +184,7 @@ impl Update<'_> {
     /// A path that a repository `file://…` names.
     fn local(&self, repository: &str) -> Result<PathBuf, LocateError> {
         let path = repository.strip_prefix("file://").unwrap_or(repository);
-        let joined = clean(&self.chart.join(path));
+        let joined = clean(&self.origin.join(path));
         if joined.exists() {
             return Ok(joined);
         }

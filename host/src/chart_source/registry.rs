@@ -8,13 +8,15 @@ use oci_client::{Client, Reference};
 use serde_json::json;
 
 use super::web::{MAX_BYTES, SILENCE};
-use super::{LocateError, Located, credentials, wanted_version};
+use super::{LocateError, Located, credentials, provenance, wanted_version};
 use crate::cli::helm::{ChartArgs, GlobalArgs};
 use crate::command::{self, Question};
 use crate::error_text::chain;
 
 /// Media types of a chart's layer: the one of today and the one of Helm's first versions.
 const LAYERS: [&str; 2] = ["application/vnd.cncf.helm.chart.content.v1.tar+gzip", "application/tar+gzip"];
+/// Media type of the layer that vouches for the chart.
+const PROVENANCE: &str = "application/vnd.cncf.helm.chart.provenance.v1.prov";
 /// Tags that are asked for at once.
 const PAGE: usize = 1000;
 /// Tags that are looked at.
@@ -47,24 +49,36 @@ pub(super) fn fetch(reference: &str, chart: &ChartArgs, global: &GlobalArgs) -> 
         with_tag(&parsed, wanted)
     } else {
         let tags = runtime.block_on(tags(&client, &parsed, &auth)).map_err(|error| refused(&error))?;
-        if tags.is_empty() {
-            return Err(LocateError::NotFound(format!(
-                "unable to locate any tags in provided repository: {reference}"
-            )));
-        }
-        let tag = pick(&tags, wanted, global)?;
-        with_tag(&parsed, &tag)
+        let none = || format!("unable to locate any tags in provided repository: {reference}");
+        let tag =
+            if tags.is_empty() { Err(LocateError::NotFound(none())) } else { pick(&tags, wanted, global) };
+        with_tag(&parsed, &tag?)
     };
     let (manifest, digest) =
         runtime.block_on(client.pull_image_manifest(&image, &auth)).map_err(|error| refused(&error))?;
-    let layer = manifest.layers.iter().find(|layer| LAYERS.contains(&layer.media_type.as_str()));
-    let layer = layer.ok_or_else(|| failed("it holds no chart".to_owned()))?;
-    let data = runtime.block_on(blob(&client, &image, layer)).map_err(|error| refused(&error))?;
-    let data = data.ok_or_else(|| failed(format!("more than {} MiB", MAX_BYTES >> 20)))?;
-    eprintln!("Pulled: {}", image.whole().split('@').next().unwrap_or_default());
-    eprintln!("Digest: {digest}");
+    let layer =
+        |types: &[&str]| manifest.layers.iter().find(|layer| types.contains(&layer.media_type.as_str()));
+    let pull = |layer: Option<&OciDescriptor>, nothing: &str| {
+        let layer = layer.ok_or_else(|| failed(nothing.to_owned()))?;
+        let data = runtime.block_on(blob(&client, &image, layer)).map_err(|error| refused(&error))?;
+        data.ok_or_else(|| failed(format!("more than {} MiB", MAX_BYTES >> 20)))
+    };
+    let told = || {
+        eprintln!("Pulled: {}", image.whole().split('@').next().unwrap_or_default());
+        eprintln!("Digest: {digest}");
+    };
+    let data = pull(layer(&LAYERS), "it holds no chart")?;
+    told();
     let name = image.repository().rsplit('/').next().unwrap_or("chart");
-    Located::fetched(&format!("{name}-{}.tgz", image.tag().unwrap_or("chart")), &data)
+    let archive = Located::fetched(&format!("{name}-{}.tgz", image.tag().unwrap_or("chart")), &data)?;
+    if chart.verify {
+        let found = pull(layer(&[PROVENANCE]), "it holds no provenance file");
+        if found.is_ok() {
+            told();
+        }
+        provenance::verify_fetched(&archive, found, &format!("oci://{}.prov", image.whole()), chart, global)?;
+    }
+    Ok(archive)
 }
 
 /// The newest of a repository's tags that is in a range.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::web::{self, Client};
-use super::{LocateError, Located, wanted_version};
+use super::{LocateError, Located, provenance, wanted_version};
 use crate::cli::helm::{ChartArgs, GlobalArgs};
 use crate::command::{self, PersonFile, Question};
 use crate::error_text::without_login;
@@ -63,7 +63,9 @@ pub(super) fn fetch_from(
             ))
         }
     })?;
-    download(&client, repository, &found)
+    let archive = download(&client, repository, &found)?;
+    verify(&archive, &client, repository, &found, chart, global)?;
+    Ok(archive)
 }
 
 /// `repo/name`.
@@ -87,7 +89,9 @@ pub(super) fn fetch_named(
         ))
     })?;
     let client = Client::new(&entry.args(chart))?;
-    download(&client, &entry.url, &found)
+    let archive = download(&client, &entry.url, &found)?;
+    verify(&archive, &client, &entry.url, &found, chart, global)?;
+    Ok(archive)
 }
 
 /// Where an archive is that an index told of.
@@ -104,6 +108,22 @@ pub(super) fn fetch_found(entry: &Entry, found: &Value) -> Result<Located, Locat
 pub(super) fn fetch_index(entry: &Entry) -> Result<Vec<u8>, LocateError> {
     let client = Client::new(&entry.args(&ChartArgs::default()))?;
     Ok(client.get(&web::resolve(&entry.url, "index.yaml"), &entry.url)?)
+}
+
+/// Verifies what was fetched, where the person wants that.
+fn verify(
+    archive: &Located,
+    client: &Client,
+    repository: &str,
+    found: &Value,
+    chart: &ChartArgs,
+    global: &GlobalArgs,
+) -> Result<(), LocateError> {
+    if !chart.verify {
+        return Ok(());
+    }
+    let source = url(repository, found) + ".prov";
+    provenance::verify_fetched(archive, client.get(&source, repository), &source, chart, global)
 }
 
 fn download(client: &Client, repository: &str, found: &Value) -> Result<Located, LocateError> {

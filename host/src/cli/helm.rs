@@ -90,6 +90,12 @@ pub struct ChartArgs {
     /// Version constraint for the chart version to use: a tag (1.1.1) or a range (^2.0.0). Default: the latest.
     #[arg(long, value_name = "VERSION", default_value = "", hide_default_value = true)]
     pub version: String,
+    /// Verify the chart's provenance file before using it.
+    #[arg(long)]
+    pub verify: bool,
+    /// Public keys whose signatures count. Default: the keyring in ~/.gnupg, or in $GNUPGHOME.
+    #[arg(long, value_name = "FILE")]
+    pub keyring: Option<PathBuf>,
     /// Use development versions, too. Equivalent to version '>0.0.0-0'.
     #[arg(long)]
     pub devel: bool,

@@ -336,6 +336,8 @@ fn failure(code: StatusCode, headers: &http::HeaderMap, body: &[u8]) -> ApiError
         409 => ErrorKind::Conflict,
         400 | 405 | 406 | 413 | 415 | 422 => ErrorKind::Invalid,
         429 => ErrorKind::Throttled,
+        // What server-side apply cannot read is the object's fault, not the server's (kubernetes#122480).
+        500 if message.starts_with("failed to create typed patch object") => ErrorKind::Invalid,
         401 | 500..=599 => ErrorKind::Unavailable,
         _ => ErrorKind::Other,
     };

@@ -6,6 +6,7 @@ use std::time::Duration;
 use http::{Request, Response};
 use kube::client::Body;
 
+use crate::action::execute::Manager;
 use crate::asset::Asset;
 use crate::binding::Binding;
 use crate::cli::ClusterArgs;
@@ -50,7 +51,7 @@ pub(super) fn context(
             resync: Duration::MAX,
             origin: "the command line".to_owned(),
         }),
-        manager: String::new(),
+        manager: Manager::default(),
         throttle: Arc::new(Throttle::per_second(QPS)),
         cluster: Arc::new(Cluster::new(api, discovery, Arc::new(observer))),
         metrics: Arc::new(PluginMetrics::default()),

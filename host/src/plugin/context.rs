@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::identity::Identity;
+use crate::action::execute::Manager;
 use crate::binding::Binding;
 use crate::capability::grants::Grants;
 use crate::cluster::Cluster;
@@ -22,7 +23,7 @@ pub struct HookContext {
     /// The configuration of its kind.
     pub binding: Arc<Binding>,
     /// Field manager of the plugin's writes.
-    pub manager: String,
+    pub manager: Manager,
     /// The plugin's share of the API server.
     pub throttle: Arc<Throttle>,
     /// The cluster; shared by all calls.

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::bindings::{INTERFACE, PACKAGE};
 use super::limits::LimitsSpec;
+use crate::action::execute::Manager;
 use crate::capability::rule::Rule;
 use crate::object::Gvk;
 
@@ -108,6 +109,9 @@ pub struct Manifest {
     pub legacy_finalizers: Vec<String>,
     /// Field manager of its applies; `pilothouse-NAME` when absent.
     pub field_manager: Option<String>,
+    /// Field managers of tools that it follows: what they have updated in an object becomes its own with its first apply.
+    #[serde(default)]
+    pub supersedes: Vec<String>,
     /// Rights it asks for.
     #[serde(default)]
     pub rights: Rights,
@@ -132,8 +136,9 @@ impl Manifest {
     }
 
     /// The manager named in `metadata.managedFields` for what it applies.
-    pub fn manager(&self) -> String {
-        self.field_manager.clone().unwrap_or_else(|| format!("pilothouse-{}", self.name))
+    pub fn manager(&self) -> Manager {
+        let name = self.field_manager.clone().unwrap_or_else(|| format!("pilothouse-{}", self.name));
+        Manager { name, supersedes: self.supersedes.clone() }
     }
 
     fn check(&self) -> Result<(), ManifestError> {
@@ -221,7 +226,7 @@ limits: { cpuMs: 100, memoryMiB: 32 }
     #[test]
     fn a_manifest_is_read_with_its_rights_and_limits() {
         let manifest = Manifest::parse(HELLO).unwrap();
-        assert_eq!(manifest.manager(), "pilothouse-hello");
+        assert_eq!(manifest.manager().name, "pilothouse-hello");
         assert_eq!(manifest.instance.model, Model::Pooled);
         assert_eq!(manifest.limits.memory_mib, Some(32));
         assert_eq!(manifest.rights.kube[0].resources, ["deployments"]);

@@ -154,7 +154,7 @@ async fn one_failed_request_anywhere_in_an_upgrade_is_made_good() {
         bench.make("player-stats", name, small(1)).await;
     }
     for name in &names {
-        bench.await_condition("player-stats", name, ("Ready", "True"), &[]).await;
+        bench.await_condition("player-stats", name, ("Deployed", "True"), &[]).await;
     }
     proxy.script(each_write_once());
     for name in &names {

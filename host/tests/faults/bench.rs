@@ -212,7 +212,7 @@ impl Bench {
             "player-stats" => "/apis/charts.example.com/v1alpha1",
             "seconds" => "/apis/charts.example.com/v1",
             "misbehaves" => "/apis/test.pilothouse.dev/v1",
-            "deployments" => "/apis/apps/v1",
+            "deployments" | "statefulsets" => "/apis/apps/v1",
             "roles" | "rolebindings" => "/apis/rbac.authorization.k8s.io/v1",
             _ => "/api/v1",
         };

@@ -84,7 +84,7 @@ impl Stage {
 fn at_rest(object: &Value, revision: u64) -> bool {
     let status = &object["status"];
     let ready = status["conditions"].as_array().into_iter().flatten().any(|condition| {
-        condition["type"] == "Ready"
+        condition["type"] == "Deployed"
             && condition["status"] == "True"
             && condition["observedGeneration"] == object["metadata"]["generation"]
     });

@@ -17,5 +17,6 @@ mod refusals;
 mod rest;
 mod rights;
 mod swap;
+mod takeover;
 mod values;
 mod watches_file;

@@ -26,13 +26,31 @@ async fn at_rest(bench: &Bench) -> Result<(), String> {
     let list = bench.get(&bench.path("player-stats", "")).await?;
     let ready = |object: &&Value| {
         object["status"]["conditions"].as_array().into_iter().flatten().any(|condition| {
-            condition["type"] == "Ready"
+            condition["type"] == "Deployed"
                 && condition["status"] == "True"
                 && condition["observedGeneration"] == object["metadata"]["generation"]
         })
     };
     let ready = list["items"].as_array().into_iter().flatten().filter(ready).count();
     if ready == MANY { Ok(()) } else { Err(format!("{ready} are ready")) }
+}
+
+/// Whether Kubernetes' own controllers have nothing to tell any more; without a node no pod gets further than being there.
+async fn pods_are_there(bench: &Bench) -> Result<(), String> {
+    for kind in ["deployments", "statefulsets"] {
+        let list = bench.get(&bench.path(kind, "")).await?;
+        let is_done = |object: &&Value| {
+            let status = &object["status"];
+            status["observedGeneration"] == object["metadata"]["generation"]
+                && status["replicas"] == object["spec"]["replicas"]
+        };
+        let all = list["items"].as_array().cloned().unwrap_or_default();
+        let done = all.iter().filter(is_done).count();
+        if done < all.len() {
+            return Err(format!("{done} of {} {kind}", all.len()));
+        }
+    }
+    Ok(())
 }
 
 /// Waits until every object was reconciled once more than now; the answer is what was written meanwhile.
@@ -81,6 +99,8 @@ async fn two_hundred_releases_come_to_rest_and_then_nothing_is_written() {
         assert_eq!(bench.history(&name(n)).await, [(1, "deployed".to_owned())]);
     }
 
+    // While the cluster makes pods, there is something to tell.
+    await_that("the pods are there", async || pods_are_there(&bench).await).await;
     // Touched, every object is reconciled; there is nothing to do.
     let before = at_leisure(&host, 0.0).await;
     settle(&proxy).await;

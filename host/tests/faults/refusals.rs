@@ -184,7 +184,7 @@ async fn an_upgrade_the_account_may_not_make_leaves_the_release_and_is_made_when
     bench.allow(&with_services()).await;
     bench.await_revisions("web", &[(1, "superseded"), (2, "deployed")]).await;
     bench.await_replicas("web-player-stats", 2).await;
-    bench.await_condition("player-stats", "web", ("Ready", "True"), &[]).await;
+    bench.await_condition("player-stats", "web", ("Deployed", "True"), &[]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -41,7 +41,7 @@ async fn a_release_at_rest_is_reconciled_without_a_single_request() {
         settle(&proxy).await;
         proxy.forget();
         bench.make("player-stats", release, small(1)).await;
-        bench.await_condition("player-stats", release, ("Ready", "True"), &[]).await;
+        bench.await_condition("player-stats", release, ("Deployed", "True"), &[]).await;
     }
     bench.touch(&host, "game", "once").await;
     settle(&proxy).await;

@@ -75,7 +75,7 @@ async fn values_that_break_the_schema_are_told_in_helms_words_and_the_release_st
     bench.respec("player-stats", "schema", json!({"replicaCount": 2, "service": null})).await;
     bench.await_revisions("schema", &[(1, "superseded"), (2, "deployed")]).await;
     gone(&bench, "player-stats", "schema", "Irreconcilable").await;
-    bench.await_condition("player-stats", "schema", ("Ready", "True"), &[]).await;
+    bench.await_condition("player-stats", "schema", ("Deployed", "True"), &[]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -108,7 +108,8 @@ impl Context {
         }
     }
 
-    /// Adds to a counter of the plugin. Negative and non-finite values are dropped.
+    /// Adds to a counter of the plugin. Negative and non-finite values are dropped, and so are names that end with `_total`,
+    /// which the host adds.
     pub fn count(&self, name: &str, value: f64, labels: &[(&str, &str)]) {
         self.host.counter_add(name, value, &owned(labels));
     }

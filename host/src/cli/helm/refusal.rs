@@ -4,6 +4,7 @@ use clap::Parser as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::cli::Cli;
+use crate::cli::project::foreign;
 
 const HELMS: [&str; 4] = ["template", "lint", "show", "inspect"];
 
@@ -13,6 +14,10 @@ pub fn parse() -> Cli {
         Ok(cli) => cli,
         Err(error) => {
             let subcommand = std::env::args().nth(1).unwrap_or_default();
+            if let Some(hint) = foreign_flag(&subcommand, &error) {
+                eprintln!("pilothouse: {hint}");
+                std::process::exit(2)
+            }
             match told(&subcommand, &error) {
                 Some(text) => {
                     eprintln!("Error: {text}");
@@ -21,6 +26,17 @@ pub fn parse() -> Cli {
                 None => error.exit(),
             }
         }
+    }
+}
+
+/// A flag of operator-sdk's that is for other projects than those of charts.
+fn foreign_flag(subcommand: &str, error: &clap::Error) -> Option<String> {
+    if !["init", "create"].contains(&subcommand) || error.kind() != ErrorKind::UnknownArgument {
+        return None;
+    }
+    match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(text)) => foreign::hint(text.split(['=', ' ']).next()?),
+        _ => None,
     }
 }
 
@@ -89,5 +105,18 @@ mod tests {
         );
         assert_eq!(answer(&["run", "--bogus"]), None);
         assert_eq!(answer(&["template", "--help"]), None);
+    }
+
+    #[test]
+    fn flags_for_projects_in_go_are_answered_with_what_there_is_instead() {
+        let answer = |arguments: &[&str]| {
+            let all = std::iter::once("pilothouse").chain(arguments.iter().copied());
+            foreign_flag(arguments[0], &Cli::try_parse_from(all).unwrap_err())
+        };
+        let said = answer(&["init", "--repo", "github.com/x/y"]).unwrap();
+        assert!(said.contains("--helm-chart-repo"), "{said}");
+        assert!(answer(&["create", "api", "--controller=false"]).is_some());
+        assert!(answer(&["init", "--bogus"]).is_none());
+        assert!(answer(&["init", "--project-version", "2"]).is_none());
     }
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::{Case, Reconciler, retry_of};
-use crate::action::execute::{Actor, ApplyOptions, DeleteOptions, Live, Tie, WriteError};
+use crate::action::execute::{Actor, ApplyOptions, DeleteOptions, Live, Manager, Tie, WriteError};
 use crate::action::inventory::Entry;
 use crate::action::plan::Plan;
 use crate::cluster::request::{ApiError, ErrorKind};
@@ -142,7 +142,7 @@ impl Reconciler {
     }
 }
 
-fn actor<'a>(case: &'a Case<'_>, revision: &'a Revision, manager: &'a str) -> Actor<'a> {
+fn actor<'a>(case: &'a Case<'_>, revision: &'a Revision, manager: &'a Manager) -> Actor<'a> {
     Actor { plugin: &revision.identity.name, manager, grants: &revision.grants, owner: &case.owner }
 }
 

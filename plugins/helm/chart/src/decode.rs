@@ -4,24 +4,30 @@
 //! truth value where a string is wanted becomes its text, so `version: 1.10` is the string `1.1`. Anything
 //! else of the wrong type is an error with Go's text and the path to it.
 
+use helm_functions::check_time;
 use helm_template::{FloatType, Map, Str, Value, fmt::sprintf};
 use std::collections::BTreeMap;
 use thiserror::Error;
 
-/// A value of the wrong type.
+/// A value of the wrong type, or one that its type does not take.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {found} into {target}")]
-pub struct DecodeError {
-    /// JSON's name of the type that is there.
-    found: &'static str,
-    /// Go's description of what was to be filled.
-    target: String,
-}
+#[error("error unmarshaling JSON: while decoding JSON: {0}")]
+pub struct DecodeError(String);
 
 impl DecodeError {
+    /// `target` is Go's description of what was to be filled.
+    fn unmarshal(found: &Value, target: &str) -> Self {
+        Self(format!("json: cannot unmarshal {} into {target}", json_type(found)))
+    }
+
     /// The text without YAML around it.
     pub(crate) fn json(&self) -> String {
-        format!("json: cannot unmarshal {} into {}", self.found, self.target)
+        self.0.clone()
+    }
+
+    /// The same in a chart v3, whose types have the same names in another package.
+    pub(crate) fn of_chart_v3(&self) -> Self {
+        Self(self.0.replace(" of type v2.", " of type v3.").replace("[]*v2.", "[]*v3."))
     }
 }
 
@@ -57,7 +63,7 @@ impl<'a> Path<'a> {
         self.write(&mut target);
         target.push_str(" of type ");
         target.push_str(go_type);
-        DecodeError { found: json_type(value), target }
+        DecodeError::unmarshal(value, &target)
     }
 }
 
@@ -69,7 +75,7 @@ pub(crate) fn document(value: Value, go_type: &str) -> Result<Fields<'static>, D
     match value {
         Value::Map(map) => Ok(Fields { map, path: None }),
         Value::Nil => Ok(Fields { map: Map::new(), path: None }),
-        other => Err(DecodeError { found: json_type(&other), target: format!("Go value of type {go_type}") }),
+        other => Err(DecodeError::unmarshal(&other, &format!("Go value of type {go_type}"))),
     }
 }
 
@@ -132,6 +138,16 @@ impl Fields<'_> {
         self.read(name, |value, path| match value {
             Value::String(text) => Ok(text.to_string()),
             other => Err(path.error(other, "string")),
+        })
+    }
+
+    /// A time as it is spelled (`time.Time`).
+    pub(crate) fn time(&self, name: &str) -> Result<String, DecodeError> {
+        self.read(name, |value, path| match value {
+            Value::String(text) => {
+                check_time(text.as_bytes()).map_err(DecodeError).map(|()| text.to_string())
+            }
+            other => Err(path.error(other, "time.Time")),
         })
     }
 

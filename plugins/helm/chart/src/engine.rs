@@ -11,6 +11,7 @@ mod lint;
 mod prepared;
 mod report;
 mod scope;
+mod separate;
 
 use crate::{
     capabilities::Capabilities,
@@ -23,10 +24,11 @@ use crate::{
     schema::{self, SchemaCache, SchemaError},
     version,
 };
-use helm_template::{Limits, Map};
+use helm_template::{Functions, Limits, Map};
 use std::{cell::RefCell, rc::Rc};
 use thiserror::Error;
 
+pub use self::separate::Observer;
 pub(crate) use self::{functions::strip_no_value, lint::lint};
 
 use self::prepared::Prepared;
@@ -214,6 +216,8 @@ pub fn append_document(stream: &mut String, path: &str, content: &str) {
 #[derive(Debug)]
 pub struct ParsedChart {
     chart: Chart,
+    /// Helm's, where there are none.
+    functions: Option<Rc<Functions>>,
     schemas: RefCell<SchemaCache>,
     prepared: RefCell<Vec<Rc<Prepared>>>,
 }
@@ -223,13 +227,21 @@ impl ParsedChart {
     /// depends on the values.
     #[must_use]
     pub fn new(chart: Chart) -> Self {
-        Self { chart, schemas: RefCell::default(), prepared: RefCell::default() }
+        Self { chart, functions: None, schemas: RefCell::default(), prepared: RefCell::default() }
     }
 
     /// The chart as it was loaded.
     #[must_use]
     pub fn chart(&self) -> &Chart {
         &self.chart
+    }
+
+    /// The chart as a release with these values sees it: without the dependencies that they disable.
+    ///
+    /// # Errors
+    /// [`RenderError::Dependencies`].
+    pub fn with_dependencies(&self, values: &Map) -> Result<Chart, RenderError> {
+        Ok(self.prepare(values, &mut Warnings::new())?.chart.clone())
     }
 
     /// Renders the chart with values from outside.
@@ -305,7 +317,8 @@ impl ParsedChart {
             return Ok(Rc::clone(known));
         }
         let chart = enabled.import_values(warnings).map_err(RenderError::Dependencies)?;
-        let prepared = Rc::new(Prepared::new(chart, shape));
+        let functions = self.functions.clone().unwrap_or_else(|| functions::all(chart.rules));
+        let prepared = Rc::new(Prepared::new(chart, shape, functions));
         let mut kept = self.prepared.borrow_mut();
         if kept.len() >= MAX_PREPARED {
             kept.remove(0);

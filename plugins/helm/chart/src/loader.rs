@@ -4,7 +4,7 @@ use crate::{
     archive::{ArchiveError, MAX_CHART_BYTES, read_archive},
     chart::Chart,
     coalesce::Warnings,
-    decode::DecodeError,
+    decode::{DecodeError, document},
     file::File,
     go_path,
     ignore::{HELM_IGNORE, IgnoreError, IgnoreRules},
@@ -102,24 +102,27 @@ pub enum LoadError {
 /// # Errors
 /// [`LoadError`].
 pub fn load_directory(files: Vec<File>, warnings: &mut Warnings) -> Result<Chart, LoadError> {
-    load_kept(kept(files)?, warnings)
+    // Helm looks at the file before it looks at what is ignored, and then perhaps never again.
+    let loader = ApiLoader::of(&files)?;
+    load_with(loader, kept(files)?, warnings)
 }
 
 /// [`load_directory`] for files that [`IgnoreRules`] have left, default rules included.
 ///
 /// # Errors
 /// [`LoadError`].
-pub fn load_kept(mut files: Vec<File>, warnings: &mut Warnings) -> Result<Chart, LoadError> {
+pub fn load_kept(files: Vec<File>, warnings: &mut Warnings) -> Result<Chart, LoadError> {
+    load_with(ApiLoader::of(&files)?, files, warnings)
+}
+
+fn load_with(loader: ApiLoader, mut files: Vec<File>, warnings: &mut Warnings) -> Result<Chart, LoadError> {
     pack(&mut files)?;
-    let loader = ApiLoader::of(&files)?;
     loader.load(files, 0, warnings)
 }
 
 /// [`load_directory`] without a look at the `apiVersion`, as Helm's linter does it.
 pub(crate) fn load_any_version(files: Vec<File>, warnings: &mut Warnings) -> Result<Chart, LoadError> {
-    let mut files = kept(files)?;
-    pack(&mut files)?;
-    ApiLoader::V2.load(files, 0, warnings)
+    load_with(ApiLoader::V2, kept(files)?, warnings)
 }
 
 /// The files of a directory that `.helmignore` leaves.
@@ -172,12 +175,19 @@ impl ApiLoader {
     /// Only the root chart's `apiVersion` decides.
     fn of(files: &[File]) -> Result<Self, LoadError> {
         let chart_yaml = files.iter().find(|file| file.name == "Chart.yaml").ok_or(LoadError::NoChartYaml)?;
-        let metadata = decode_metadata("Chart.yaml", &chart_yaml.data)?;
-        match &*metadata.api_version {
+        match &*api_version(typed_yaml("Chart.yaml", &chart_yaml.data)?)
+            .map_err(|error| LoadError::Decode { file: "Chart.yaml", error })?
+        {
             "" | API_VERSION_V1 | API_VERSION_V2 => Ok(Self::V2),
             API_VERSION_V3 => Ok(Self::V3),
             _ => Err(LoadError::UnsupportedVersion),
         }
+    }
+
+    /// A field of the wrong type, which has another name for each loader.
+    fn wrong(self, file: &'static str, error: DecodeError) -> LoadError {
+        let error = if self == Self::V3 { error.of_chart_v3() } else { error };
+        LoadError::Decode { file, error }
     }
 
     /// The `apiVersion` of a chart that states none.
@@ -189,9 +199,16 @@ impl ApiLoader {
     }
 }
 
-fn decode_metadata(file: &'static str, data: &[u8]) -> Result<Metadata, LoadError> {
-    let yaml = typed_yaml(file, data)?;
-    Metadata::decode(yaml).map_err(|error| LoadError::Decode { file, error })
+/// What `Chart.yaml` says of itself, before anything else in it is looked at.
+fn api_version(yaml: Value) -> Result<String, DecodeError> {
+    let mut version = String::new();
+    document(yaml, "loader.chartBase")?.each(|field| {
+        if field.has("apiVersion") {
+            version = field.string("apiVersion")?;
+        }
+        Ok(())
+    })?;
+    Ok(version)
 }
 
 fn typed_yaml(file: &'static str, data: &[u8]) -> Result<Value, LoadError> {
@@ -285,7 +302,7 @@ impl Builder {
     fn read_metadata(&mut self, file: &File, loader: ApiLoader) -> Result<(), LoadError> {
         let metadata = self.metadata.get_or_insert_default();
         let yaml = typed_yaml("Chart.yaml", &file.data)?;
-        metadata.decode_over(yaml).map_err(|error| LoadError::Decode { file: "Chart.yaml", error })?;
+        metadata.decode_over(yaml).map_err(|error| loader.wrong("Chart.yaml", error))?;
         // Helm 2 took charts without an apiVersion.
         if metadata.api_version.is_empty() {
             loader.default_version().clone_into(&mut metadata.api_version);
@@ -296,19 +313,17 @@ impl Builder {
     fn read(&mut self, file: &File, loader: ApiLoader, warnings: &mut Warnings) -> Result<(), LoadError> {
         match &*file.name {
             "Chart.yaml" => {}
-            "Chart.lock" => self.lock = Some(decode_lock("Chart.lock", file)?),
+            "Chart.lock" => self.lock = Some(decode_lock("Chart.lock", file, loader)?),
             "values.yaml" => self.values = Some(yaml::load_values(&file.data)?),
             "values.schema.json" => self.schema = Some(Rc::clone(&file.data)),
             "requirements.yaml" if loader == ApiLoader::V2 => {
                 let yaml = typed_yaml("requirements.yaml", &file.data)?;
                 let metadata = self.metadata.get_or_insert_default();
-                metadata
-                    .decode_over(yaml)
-                    .map_err(|error| LoadError::Decode { file: "requirements.yaml", error })?;
+                metadata.decode_over(yaml).map_err(|error| loader.wrong("requirements.yaml", error))?;
                 self.keep_v1_file(file, warnings, "Warning: Dependencies are handled in Chart.yaml since apiVersion \"v2\". We recommend migrating dependencies to Chart.yaml.");
             }
             "requirements.lock" if loader == ApiLoader::V2 => {
-                self.lock = Some(decode_lock("requirements.lock", file)?);
+                self.lock = Some(decode_lock("requirements.lock", file, loader)?);
                 self.metadata.get_or_insert_default();
                 self.keep_v1_file(file, warnings, "Warning: Dependency locking is handled in Chart.lock since apiVersion \"v2\". We recommend migrating to Chart.lock.");
             }
@@ -335,9 +350,9 @@ impl Builder {
     }
 }
 
-fn decode_lock(name: &'static str, file: &File) -> Result<Lock, LoadError> {
+fn decode_lock(name: &'static str, file: &File, loader: ApiLoader) -> Result<Lock, LoadError> {
     let yaml = typed_yaml(name, &file.data)?;
-    Lock::decode(yaml).map_err(|error| LoadError::Decode { file: name, error })
+    Lock::decode(yaml).map_err(|error| loader.wrong(name, error))
 }
 
 /// Whether a release name is one Helm takes (`ValidateReleaseName`).

@@ -370,13 +370,19 @@ impl Lock {
     /// # Errors
     /// [`DecodeError`] for a field of the wrong type.
     pub fn decode(yaml: Value) -> Result<Self, DecodeError> {
-        let fields = document(yaml, "v2.Lock")?;
-        let dependencies = fields.structs("dependencies", "v2.Dependency", dependency)?;
-        Ok(Self {
-            generated: fields.string("generated")?,
-            digest: fields.string("digest")?,
-            dependencies: dependencies.into_iter().flatten().flatten().collect(),
-        })
+        let mut lock = Self::default();
+        document(yaml, "v2.Lock")?.each(|field| {
+            if field.has("dependencies") {
+                let dependencies = field.structs("dependencies", "v2.Dependency", dependency)?;
+                lock.dependencies = dependencies.into_iter().flatten().flatten().collect();
+            } else if field.has("digest") {
+                lock.digest = field.string("digest")?;
+            } else if field.has("generated") {
+                lock.generated = field.time("generated")?;
+            }
+            Ok(())
+        })?;
+        Ok(lock)
     }
 }
 

@@ -144,8 +144,9 @@ impl Parser<'_, '_> {
                 Err(StrvalsError::EndsWithComma(quote(key.as_bytes())).into())
             }
             Some(_) => {
+                let listed = self.rest.starts_with('{');
                 let (value, end) = match self.value() {
-                    Err(Stop::Error(error @ StrvalsError::File(_))) => {
+                    Err(Stop::Error(error @ StrvalsError::File(_))) if !listed => {
                         // What could not be read stays as a null, unless it was to be in a list.
                         set(values, &key, Value::Nil);
                         return Err(error.into());
@@ -223,8 +224,11 @@ impl Parser<'_, '_> {
                     None | Some(Value::Nil) => Vec::new(),
                     Some(value) => into_items(value)?,
                 };
-                self.list_item(&mut inner, inner_index, depth, lists + 1)?;
-                set_index(list, index, Value::List(List::new(inner)))
+                let result = self.list_item(&mut inner, inner_index, depth, lists + 1);
+                if result.is_ok() || list.get(index).is_some_and(|known| !matches!(known, Value::Nil)) {
+                    set_index(list, index, Value::List(List::new(inner)))?;
+                }
+                result
             }
             Some('.') => {
                 let inner = match list.get_mut(index) {
@@ -340,15 +344,28 @@ fn wrong_type(value: &Value, wanted: &'static str) -> Stop {
 
 /// Go prints a `[]rune` with `%q` as a list of quoted characters.
 fn quote_runes(text: &str) -> String {
-    let runes: Vec<_> = text.chars().map(|c| format!("{c:?}")).collect();
+    let runes: Vec<_> = text.chars().map(quote_rune).collect();
     format!("[{}]", runes.join(" "))
+}
+
+/// `strconv.QuoteRune`.
+fn quote_rune(rune: char) -> String {
+    match rune {
+        '\'' => r"'\''".to_owned(),
+        '"' => "'\"'".to_owned(),
+        _ => {
+            let quoted = quote(rune.encode_utf8(&mut [0; 4]).as_bytes());
+            format!("'{}'", quoted.trim_matches('"'))
+        }
+    }
 }
 
 fn typed(text: String) -> Value {
     if text.eq_ignore_ascii_case("true") {
         return true.into();
     }
-    if text.eq_ignore_ascii_case("false") {
+    // To Unicode the long s is an s in another case.
+    if text.replace('\u{17F}', "s").eq_ignore_ascii_case("false") {
         return false.into();
     }
     if text.eq_ignore_ascii_case("null") {

@@ -7,6 +7,7 @@ mod elliptic;
 mod functions;
 mod generator;
 mod key;
+mod lattice;
 mod password;
 mod pem;
 mod pkcs8;

@@ -33,6 +33,7 @@ use helm_template::Functions;
 
 pub use self::platform::{Platform, SystemPlatform};
 pub use self::regex::check as check_regex;
+pub use self::time::check as check_time;
 pub use self::url::check as check_url;
 
 /// Every function, by the name templates call it, with the platform's clock and random numbers.

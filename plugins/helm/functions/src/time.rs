@@ -30,6 +30,14 @@ const SECOND: i128 = 1_000_000_000;
 /// The seconds of the first of January of year 1, Go's zero time.
 const ZERO: i64 = -62_135_596_800;
 
+/// Whether a text is a time as JSON has it.
+///
+/// # Errors
+/// Why not, in Go's words.
+pub fn check(text: &[u8]) -> Result<(), String> {
+    parse::parse(b"2006-01-02T15:04:05Z07:00", text).map(drop).map_err(|error| error.to_string())
+}
+
 impl Time {
     /// `time.Time{}`.
     pub(crate) fn zero() -> Self {

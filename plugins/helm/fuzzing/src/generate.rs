@@ -2,6 +2,7 @@
 
 pub mod calls;
 mod chart_files;
+mod chart_oddities;
 pub mod formats;
 mod idioms;
 mod ignored;

@@ -52,11 +52,24 @@ pub fn judge(oracle: &mut Oracle, question: &Question, ours: &Answer, first: &An
             break;
         }
     }
-    Ok(match quiet {
-        _ if known.len() > 1 && known.iter().any(|theirs| same_words(ours, theirs)) => Judgement::Alike,
-        QUIET.. => Judgement::Different(known),
-        _ => Judgement::Unknown,
-    })
+    if known.len() > 1 && known.iter().any(|theirs| same_words(ours, theirs)) {
+        return Ok(Judgement::Alike);
+    }
+    if quiet < QUIET {
+        return Ok(Judgement::Unknown);
+    }
+    // What depends on where things lie in memory is the same until another process is asked.
+    oracle.stop();
+    for answer in oracle.ask_alike(&vec![question.clone(); AGAIN])? {
+        let before = known.len();
+        if let Some(judgement) = hear(question, ours, answer, &mut known) {
+            return Ok(judgement);
+        }
+        if known.len() > before {
+            return Ok(Judgement::Unknown);
+        }
+    }
+    Ok(Judgement::Different(known))
 }
 
 /// Words so long that only digests, and what is encoded, have them: they show an order in another way.
@@ -92,7 +105,7 @@ fn hear(question: &Question, ours: &Answer, answer: Answer, known: &mut Vec<Answ
     if !compare::differ(question, ours, &answer) {
         return Some(Judgement::Alike);
     }
-    if !known.contains(&answer) {
+    if !known.iter().any(|known| compare::same_but_for_addresses(known, &answer)) {
         known.push(answer);
     }
     None

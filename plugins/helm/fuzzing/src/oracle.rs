@@ -82,6 +82,11 @@ impl Oracle {
         self.ask_each(questions, true)
     }
 
+    /// Ends the program. The next question is put to another process.
+    pub(crate) fn stop(&mut self) {
+        self.process = None;
+    }
+
     fn ask_each(&mut self, questions: &[Question], alike: bool) -> Result<Vec<Answer>> {
         let mut answers: Vec<Answer> = Vec::with_capacity(questions.len());
         while answers.len() < questions.len() {

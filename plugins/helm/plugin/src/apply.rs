@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::Value;
+
 use pilothouse_sdk::{
     ApplyItem, ApplyOptions, Change, DeleteOptions, Error, Gvk, Kube, KubeError, Level, ObjectRef,
 };
@@ -107,9 +109,14 @@ impl Call<'_> {
     pub(crate) fn rehearse(&self, all: &Items<'_>, replace: bool) -> Result<(), Error> {
         let options = ApplyOptions { force: true, dry_run: true, stop_on_error: false };
         let answers = self.kube().apply(all.items, options);
+        let defined = defined_kinds(all);
         for (answer, reference) in answers.into_iter().zip(all.references) {
             match answer {
                 Ok(_) | Err(KubeError::UnknownKind(_) | KubeError::NotFound(_)) => {}
+                // Judged by a definition, or beside an object, that the release is about to change.
+                Err(KubeError::Invalid(status))
+                    if defined.contains(&(reference.kind.group.clone(), reference.kind.kind.clone()))
+                        || status.message.contains("provided port is already allocated") => {}
                 Err(error) if replace && is_replaceable(&error, reference) => {}
                 Err(error) => return Err(Error::from(error).context(cannot_apply(reference))),
             }
@@ -184,6 +191,18 @@ fn is_replaceable(error: &KubeError, reference: &ObjectRef) -> bool {
     let is_immutable =
         ["immutable", "Forbidden: updates to"].iter().any(|words| status.message.contains(words));
     status.code == 422 && is_immutable && !NEVER.contains(&reference.kind.kind.as_str())
+}
+
+/// The kinds that definitions among the objects define.
+fn defined_kinds(all: &Items<'_>) -> BTreeSet<(String, String)> {
+    let definitions = all.references.iter().zip(all.items);
+    let definitions = definitions.filter(|(reference, _)| reference.kind.kind == "CustomResourceDefinition");
+    let kind = |(_, item): (&ObjectRef, &ApplyItem)| {
+        let definition: Value = serde_json::from_str(&item.object).ok()?;
+        let text = |pointer| Some(definition.pointer(pointer)?.as_str()?.to_owned());
+        Some((text("/spec/group")?, text("/spec/names/kind")?))
+    };
+    definitions.filter_map(kind).collect()
 }
 
 fn cannot_apply(reference: &ObjectRef) -> String {

@@ -5,7 +5,7 @@ use std::{cell::RefCell, rc::Rc};
 use helm_chart::ParsedChart;
 use helm_release::Stored;
 use jiff::Timestamp;
-use pilothouse_sdk::{Context, Dynamic, Error, Kube};
+use pilothouse_sdk::{Context, Dynamic, Error, Kube, Watch};
 
 use crate::{
     HelmOperator,
@@ -27,6 +27,7 @@ pub(crate) struct Call<'a> {
     annotations: Annotations,
     now: Timestamp,
     kinds: RefCell<Option<Rc<Kinds>>>,
+    watches: RefCell<Vec<Watch>>,
 }
 
 impl<'a> Call<'a> {
@@ -63,6 +64,7 @@ impl<'a> Call<'a> {
             annotations: Annotations::read(ctx, object),
             now,
             kinds: RefCell::default(),
+            watches: RefCell::default(),
         })
     }
 
@@ -104,6 +106,16 @@ impl<'a> Call<'a> {
     /// The records of the release.
     pub(crate) fn store(&self) -> Store<'_> {
         Store::new(self.ctx, &self.owner.name, &self.owner.namespace, self.now)
+    }
+
+    /// Has the object woken by something else as well, whatever becomes of the call.
+    pub(crate) fn also_watch(&self, watch: Watch) {
+        self.watches.borrow_mut().push(watch);
+    }
+
+    /// What [`also_watch`](Self::also_watch) was told.
+    pub(crate) fn other_watches(&self) -> Vec<Watch> {
+        self.watches.borrow().clone()
     }
 
     /// What the cluster serves; asked once, until it is forgotten.

@@ -1,14 +1,15 @@
 //! The beginnings of operations: what is rendered, checked and stored before anything is changed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use helm_release::{Hook, Limit, Marks, Operation, Release, Status, Stored};
-use pilothouse_sdk::{Error, Event, KubeError, ObjectRef, Ownership, Watch};
+use pilothouse_sdk::{ApplyItem, ApplyOptions, Error, Event, KubeError, ObjectRef, Ownership, Watch};
 use serde_json::Value;
 
 use crate::{
     apply::{self, Items},
     objects::{self, Object},
+    options::Definitions,
     overrides, ownership,
     reconcile::{Reconciliation, Step},
     render::Candidate,
@@ -23,6 +24,8 @@ struct Plan {
     status: Status,
     labels: BTreeMap<String, String>,
     first_deployed: Option<jiff::Timestamp>,
+    /// What an install found there already.
+    found: BTreeSet<String>,
 }
 
 impl Reconciliation<'_> {
@@ -33,33 +36,52 @@ impl Reconciliation<'_> {
             self.call.watched_failure(explain(error, Concern::Install), None)
         };
         self.call.check_chart(&self.chart).map_err(failed)?;
-        if let Some(pause) = self.create_definitions().map_err(failed)? {
+        if let Some(pause) = self.call.unmet().map_err(failed)? {
+            return Ok(Step::Over(self.call.paused(pause, None)));
+        }
+        let policy = self.call.settings().release.install.crds.unwrap_or(Definitions::Create);
+        if let Some(pause) = self.bring_definitions(policy).map_err(failed)? {
             return Ok(Step::Over(self.call.paused(pause, None)));
         }
         let candidate = self.call.render(&self.chart, &self.values, revision, false).map_err(failed)?;
         let labels = BTreeMap::new();
         let status = Status::PendingInstall;
-        let plan = Plan { candidate, revision, attempt, status, labels, first_deployed: None };
-        // The first attempt needs no rehearsal: when it fails, it is taken away again.
-        self.check(&plan, "install", attempt > 1).map_err(failed)?;
+        let found = BTreeSet::new();
+        let mut plan = Plan { candidate, revision, attempt, status, labels, first_deployed: None, found };
+        plan.found = self.check(&plan, "install").map_err(failed)?;
         let operation = self.begin(plan).map_err(failed)?;
         self.carry_on(operation)
     }
 
     /// Upgrades, unless what is there says the same already.
     pub(crate) fn upgrade(&mut self, from: u32, revision: u32, attempt: u32) -> Result<Step, Error> {
+        if let Some(pause) = self.call.unmet().map_err(|error| explain(error, Concern::Upgrade))? {
+            let deployed = self.prepared(from).ok().filter(|_| self.history.deployed().is_some());
+            if let Some(deployed) = &deployed {
+                self.call.repair(deployed)?;
+            }
+            return Ok(Step::Over(self.call.paused(pause, deployed.as_deref())));
+        }
         match self.prepare_upgrade(from, revision, attempt) {
             Ok(Some(plan)) => {
+                let policy = self.call.settings().release.upgrade.crds.unwrap_or(Definitions::Skip);
+                let failed = |error| explain(error, Concern::Upgrade);
+                if let Some(pause) = self.bring_definitions(policy).map_err(failed)? {
+                    return Ok(Step::Over(self.call.paused(pause, None)));
+                }
                 let operation = self.begin(plan).map_err(|error| explain(error, Concern::Upgrade))?;
                 self.carry_on(operation)
             }
-            Ok(None) => Ok(Step::Again),
+            Ok(None) => {
+                self.adopts = !self.entry(from)?.marks.ours();
+                Ok(Step::Again)
+            }
             Err((error, concern)) => {
                 // What is deployed stays, and stays repaired.
                 let entry = self.entry(from)?;
                 let prepared = self.prepared(from).ok().filter(|_| entry.status == Status::Deployed);
                 let mut error = explain(error, concern);
-                if let Some(Err(drift)) = prepared.as_ref().map(|prepared| self.repair(prepared)) {
+                if let Some(Err(drift)) = prepared.as_ref().map(|prepared| self.call.repair(prepared)) {
                     error = error.condition(Concern::Reconcile.failed(drift.message()));
                 }
                 Err(self.call.watched_failure(error, prepared.as_deref()))
@@ -79,7 +101,8 @@ impl Reconciliation<'_> {
         self.call.check_chart(&self.chart).map_err(unsynced)?;
         let current = self.call.store().load(from).map_err(unsynced)?;
         let entry = self.entry(from).map_err(unsynced)?;
-        if entry.status == Status::Deployed && self.says_the_same(&current).map_err(unsynced)? {
+        let is_forced = self.call.annotations().force_at != entry.marks.forced;
+        if entry.status == Status::Deployed && !is_forced && self.says_the_same(&current).map_err(unsynced)? {
             let marks = Marks { inputs: Some(self.inputs.clone()), accepted: None, ..entry.marks.clone() };
             self.call.store().mark(entry, &marks).map_err(unsynced)?;
             return Ok(None);
@@ -92,17 +115,30 @@ impl Reconciliation<'_> {
             status: Status::PendingUpgrade,
             labels: current.labels().clone(),
             first_deployed: current.release.info.first_deployed,
+            found: BTreeSet::new(),
         };
-        self.check(&plan, "update", true).map_err(failed)?;
+        self.check(&plan, "update").map_err(failed)?;
         Ok(Some(plan))
     }
 
-    /// Whether what is wanted, rendered as that revision, is what the revision says.
+    /// Whether what is wanted, rendered as that revision, is what the revision says: objects, hooks, notes and the chart's
+    /// version.
     fn says_the_same(&self, stored: &Stored) -> Result<bool, Error> {
         let release = &stored.release;
         let candidate = self.call.render(&self.chart, &self.values, release.version, release.version > 1)?;
         let kinds = self.call.kinds()?;
-        Ok(objects::same(candidate.manifest(), &release.manifest, &self.call.owner().namespace, &kinds))
+        let namespace = &self.call.owner().namespace;
+        let same = |a: &str, b: &str| objects::same(a, b, namespace, &kinds);
+        let same_hook = |(a, b): (&Hook, &Hook)| {
+            a.path == b.path && a.events == b.events && a.weight == b.weight && same(&a.manifest, &b.manifest)
+        };
+        let (ours, theirs) = (candidate.hooks(), &release.hooks);
+        let version = release.chart_name().unwrap_or_default().version;
+        Ok(version == self.chart.parsed.chart().metadata.version
+            && ours.len() == theirs.len()
+            && ours.iter().zip(theirs).all(same_hook)
+            && candidate.notes().trim() == release.info.notes.trim()
+            && same(candidate.manifest(), &release.manifest))
     }
 
     /// Compares a revision that somebody else deployed with what is wanted.
@@ -147,7 +183,16 @@ impl Reconciliation<'_> {
             accepted: target.marks.accepted.clone(),
             rollback: Some(to),
             attempt,
+            asked: self.call.annotations().rollback_to.clone(),
+            forced: self.call.annotations().force_at.clone(),
             ..Marks::default()
+        };
+        // Who asked for it wants it kept although the spec says otherwise.
+        let is_asked = self.entry(failed).map_err(explain)?.status == Status::Deployed;
+        let marks = if is_asked {
+            Marks { inputs: None, accepted: Some(self.inputs.clone()), ..marks }
+        } else {
+            marks
         };
         let mut release = Release { version: revision, ..target.release };
         release.info.first_deployed = current.release.info.first_deployed;
@@ -161,13 +206,15 @@ impl Reconciliation<'_> {
         self.carry_on(operation)
     }
 
-    /// Takes away what a failed install left behind; its record stays, so that it is not repeated at once.
+    /// Takes away what a failed install left behind, but not what it found; its record stays, so that it is not repeated at
+    /// once.
     pub(crate) fn clean(&mut self, revision: u32) -> Result<Step, Error> {
         let failed = |error| explain(error, Concern::Install);
         let entry = self.entry(revision)?;
         let mut left = self.call.origin_objects(entry).map_err(failed)?;
         objects::sort(&mut left, helm_chart::order::UNINSTALL_ORDER);
-        for object in left.iter().filter(|object| !object.is_kept()) {
+        let found = &entry.marks.found;
+        for object in left.iter().filter(|object| !object.is_kept() && !found.contains(&object.to_string())) {
             self.call.delete(object, false).map_err(|error| {
                 failed(
                     Error::from(error)
@@ -180,8 +227,9 @@ impl Reconciliation<'_> {
         Ok(Step::Again)
     }
 
-    /// Everything that can be known to go wrong, before anything is stored.
-    fn check(&self, plan: &Plan, action: &str, rehearse: bool) -> Result<(), Error> {
+    /// Everything that can be known to go wrong, before anything is stored. Answers which objects that are new to the release
+    /// exist already.
+    fn check(&self, plan: &Plan, action: &str) -> Result<BTreeSet<String>, Error> {
         let call = self.call;
         let wanted = call.objects(plan.candidate.manifest())?;
         let mut origins: Vec<Object> = Vec::new();
@@ -190,9 +238,10 @@ impl Reconciliation<'_> {
         }
         let known = objects::keys(&origins);
         let new: Vec<&Object> = wanted.iter().filter(|object| !known.contains(&object.key())).collect();
-        ownership::check(call.kube(), call.owner(), &new, action)?;
-        if !rehearse {
-            return Ok(());
+        let found = ownership::check(call.kube(), call.owner(), &new, action)?;
+        // The first attempt to install into nothing needs no rehearsal: when it fails, it is taken away again.
+        if plan.status == Status::PendingInstall && plan.attempt == 1 && found.is_empty() {
+            return Ok(found);
         }
         let keys = objects::keys(&wanted);
         for gone in origins.iter().filter(|object| !keys.contains(&object.key())) {
@@ -211,14 +260,18 @@ impl Reconciliation<'_> {
         }
         let references: Vec<ObjectRef> = wanted.iter().map(|object| object.reference.clone()).collect();
         let items = call.items(wanted, self.chart.name());
-        call.rehearse(&Items { references: &references, items: &items }, call.annotations().upgrade_force)
+        call.rehearse(&Items { references: &references, items: &items }, call.annotations().upgrade_force)?;
+        Ok(found)
     }
 
     fn begin(&self, plan: Plan) -> Result<Operation, Error> {
         self.tell_overrides();
         self.call.store().make_room(&self.history, self.limit())?;
-        let Plan { candidate, revision, attempt, status, labels, first_deployed } = plan;
-        let marks = Marks { inputs: Some(self.inputs.clone()), attempt, ..Marks::default() };
+        let Plan { candidate, revision, attempt, status, labels, first_deployed, found } = plan;
+        let annotations = self.call.annotations();
+        let (asked, forced) = (annotations.rollback_to.clone(), annotations.force_at.clone());
+        let inputs = Some(self.inputs.clone());
+        let marks = Marks { inputs, attempt, found, asked, forced, ..Marks::default() };
         let (mut release, marks) = self.call.new_revision(candidate, revision, status, &marks)?;
         release.info.first_deployed = first_deployed.or(release.info.first_deployed);
         begun(Stored::new(release, marks, labels), self.call.now())
@@ -239,17 +292,25 @@ impl Reconciliation<'_> {
         }
     }
 
-    /// Creates the definitions in the chart's `crds/` that are not there, and waits until they are served (Helm's
-    /// `installCRDs`). None: nothing to wait for.
-    fn create_definitions(&self) -> Result<Option<Pause>, Error> {
+    /// Brings the definitions in the chart's `crds/`, and waits until they are served (Helm's `installCRDs`). None: nothing to
+    /// wait for.
+    fn bring_definitions(&self, policy: Definitions) -> Result<Option<Pause>, Error> {
+        if policy == Definitions::Skip {
+            return Ok(None);
+        }
         let call = self.call;
         let mut waits = None;
-        for crd in self.chart.parsed.chart().crds() {
+        let chart = self.chart.parsed.with_dependencies(&self.values);
+        let chart = chart.map_err(|error| Error::permanent("RenderError", error.to_string()))?;
+        for crd in chart.crds() {
             let text = String::from_utf8_lossy(&crd.file.data);
             let objects = call
                 .objects(&text)
                 .map_err(|error| error.context(format_args!("failed to install CRD {}", crd.path)))?;
             for object in objects {
+                if policy == Definitions::CreateReplace {
+                    self.replace_definition(&object)?;
+                }
                 if !self.is_established(&object)? {
                     waits = waits.or(Some(object.reference));
                 }
@@ -259,9 +320,22 @@ impl Reconciliation<'_> {
         Ok(waits.map(|reference| Pause {
             reason: "WaitingForDefinition",
             message: format!("{} is not established yet", reference.name),
-            watch: Some(Watch::object(reference)),
+            watches: vec![Watch::object(reference)],
             until: call.now().checked_add(jiff::SignedDuration::from_secs(10)).ok(),
         }))
+    }
+
+    /// Makes a definition what the chart says.
+    fn replace_definition(&self, object: &Object) -> Result<(), Error> {
+        let definition = self.call.owner().definition(object.clone(), self.chart.name());
+        let item = ApplyItem::json(definition.to_string()).ownership(Ownership::None);
+        let options = ApplyOptions { force: true, ..ApplyOptions::default() };
+        match self.call.kube().apply(&[item], options).pop() {
+            Some(Err(error)) => {
+                Err(Error::from(error).context(format_args!("failed to update CRD {object}")))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn is_established(&self, object: &Object) -> Result<bool, Error> {

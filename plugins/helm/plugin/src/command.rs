@@ -11,8 +11,10 @@ mod post_render;
 mod repository;
 mod server;
 mod show;
+mod survey;
 mod template;
 mod values;
+mod verify;
 
 use std::rc::Rc;
 
@@ -23,27 +25,31 @@ use pilothouse_sdk::{CommandAnswer, Host, Invocation};
 pub fn run(host: Rc<dyn Host>, invocation: Invocation) -> CommandAnswer {
     let Invocation { name, options } = invocation;
     let mut answer = CommandAnswer::default();
-    let result =
-        match name.as_str() {
-            "template" => {
-                options::parse(&options).and_then(|options| template::template(&host, &options, &mut answer))
-            }
-            "show" => options::parse(&options).and_then(|options| show::show(&*host, &options, &mut answer)),
-            "find-chart" => options::parse(&options)
-                .and_then(|options| repository::find_chart(&*host, &options, &mut answer)),
-            "pick-tag" => {
-                options::parse(&options).and_then(|options| repository::pick_tag(&options, &mut answer))
-            }
-            "dependencies" => options::parse(&options)
-                .and_then(|options| dependencies::dependencies(&*host, &options, &mut answer)),
-            "inspect-chart" => options::parse(&options)
-                .and_then(|options| dependencies::inspect(&*host, &options, &mut answer)),
-            "lock" => {
-                options::parse(&options).and_then(|options| dependencies::lock(&*host, &options, &mut answer))
-            }
-            "lint" => options::parse(&options).and_then(|options| lint::lint(&*host, &options, &mut answer)),
-            other => Err(format!("the Helm plugin knows no command {other:?}")),
-        };
+    let result = match name.as_str() {
+        "template" => {
+            options::parse(&options).and_then(|options| template::template(&host, &options, &mut answer))
+        }
+        "show" => options::parse(&options).and_then(|options| show::show(&*host, &options, &mut answer)),
+        "find-chart" => {
+            options::parse(&options).and_then(|options| repository::find_chart(&*host, &options, &mut answer))
+        }
+        "pick-tag" => {
+            options::parse(&options).and_then(|options| repository::pick_tag(&options, &mut answer))
+        }
+        "dependencies" => options::parse(&options)
+            .and_then(|options| dependencies::dependencies(&*host, &options, &mut answer)),
+        "inspect-chart" => {
+            options::parse(&options).and_then(|options| dependencies::inspect(&*host, &options, &mut answer))
+        }
+        "lock" => {
+            options::parse(&options).and_then(|options| dependencies::lock(&*host, &options, &mut answer))
+        }
+        "verify" => options::parse(&options).and_then(|options| verify::verify(&*host, &options)),
+        "lint" => options::parse(&options).and_then(|options| lint::lint(&*host, &options, &mut answer)),
+        "survey" => options::parse(&options).and_then(|options| survey::survey(&*host, options, &mut answer)),
+        "starter" => options::parse(&options).and_then(|options| survey::starter(&options, &mut answer)),
+        other => Err(format!("the Helm plugin knows no command {other:?}")),
+    };
     answer.failure = result.err();
     answer
 }

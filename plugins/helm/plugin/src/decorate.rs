@@ -1,10 +1,14 @@
 //! What is added to objects when they are applied, and stands in no manifest: Helm's marks of ownership
 //! (`setMetadataVisitor`), and operator-sdk's label and annotations.
 
+use helm_release::Controller;
 use pilothouse_sdk::{ApplyItem, Gvk, Ownership};
 use serde_json::{Value, json};
 
-use crate::objects::{Object, section};
+use crate::{
+    merge_keys,
+    objects::{Object, section},
+};
 
 /// Label that Helm demands of what it owns.
 pub(crate) const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
@@ -36,6 +40,11 @@ pub(crate) struct Owner {
 }
 
 impl Owner {
+    /// Whether this is the object that keeps a record.
+    pub(crate) fn is(&self, keeper: &Controller) -> bool {
+        keeper.is(&self.kind.group, &self.kind.kind, &self.name)
+    }
+
     /// How an object is tied to it: by a reference where Kubernetes allows one and the object does not outlive it.
     fn ownership(&self, object: &Object) -> Ownership {
         let near = object.reference.namespace.as_deref() == Some(self.namespace.as_str());
@@ -45,6 +54,7 @@ impl Owner {
     /// An object of the release, as it is applied.
     pub(crate) fn release_object(&self, mut object: Object, chart: &str) -> ApplyItem {
         let ownership = self.tie(&mut object, chart);
+        merge_keys::keep_last(&object.reference.kind.group, &object.reference.kind.kind, &mut object.value);
         set(&mut object.value, "labels", MANAGED_BY, "Helm");
         set(&mut object.value, "annotations", RELEASE_NAME, &self.name);
         set(&mut object.value, "annotations", RELEASE_NAMESPACE, &self.namespace);

@@ -1,15 +1,16 @@
 //! Carries an operation on, one act after the other, until it ends or has to wait.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::collections::BTreeSet;
 
 use helm_chart::order::UNINSTALL_ORDER;
-use helm_release::{Act, Action, Entry, History, Hook, Operation, Status, Stored, Wait};
-use pilothouse_sdk::{Error, Event, Level, ObjectRef, Watch};
+use helm_release::{Act, Action, Entry, History, Hook, Operation, Status, Stored, Tests, Wait};
+use pilothouse_sdk::{Error, Event, Gvk, Level, ObjectRef, Watch};
 
 use crate::{
     apply::{Applied, Items},
     call::Call,
     objects::{self, Object},
+    readiness::WAITING_FOR_READINESS,
     report::Pause,
 };
 
@@ -62,13 +63,23 @@ impl Call<'_> {
                     Main::Done(result) => operation.main_done(result),
                     Main::Paused(pause) => return Ok(Ended::Paused(pause)),
                 },
+                Act::LookReady => {
+                    let prepared = self.prepare(operation.stored())?;
+                    operation.readiness(self.readiness(&prepared)?.verdict());
+                }
                 Act::Finish => {
                     self.finish(&operation, history)?;
                     operation.finished();
                 }
                 Act::Wait(wait) => return Ok(Ended::Paused(self.pause(&operation, &wait)?)),
-                Act::Done => return Ok(Ended::Done(Box::new(operation.stored().clone()))),
-                Act::Failed(message) => return Ok(Ended::Failed(message)),
+                Act::Done => {
+                    self.count_operation(operation.action(), true);
+                    return Ok(Ended::Done(Box::new(operation.stored().clone())));
+                }
+                Act::Failed(message) => {
+                    self.count_operation(operation.action(), false);
+                    return Ok(Ended::Failed(message));
+                }
             }
         }
         Err(Error::permanent("Circles", "the release's operation does not come to an end"))
@@ -79,22 +90,39 @@ impl Call<'_> {
             return self.delete_all(operation, history);
         }
         let record = &operation.stored().release;
-        let wanted = match self.objects(&record.manifest) {
-            Ok(objects) => objects,
+        let prepared = match self.prepare(operation.stored()) {
+            Ok(prepared) => prepared,
             Err(error) => return Ok(Main::Done(Err(error.message().to_owned()))),
         };
-        let keys = objects::keys(&wanted);
-        let references: Vec<ObjectRef> = wanted.iter().map(|object| object.reference.clone()).collect();
-        let items = self.items(wanted, &record.chart_name().unwrap_or_default().name);
+        let keys = prepared.references.iter().map(objects::key).collect();
+        let unknown = self.first_unknown(&prepared.references)?;
+        let (references, items) = self.items_now(&prepared)?;
         let replace = match operation.action() {
             Action::Rollback => self.annotations().rollback_force,
             Action::Upgrade => self.annotations().upgrade_force,
-            Action::Install | Action::Uninstall => false,
+            Action::Install | Action::Uninstall | Action::Test => false,
         };
-        match self.apply(&Items { references: &references, items: &items }, replace)? {
+        let all = Items { references: &references, items: &items };
+        match self.measured("helm_apply_seconds", || self.apply(&all, replace))? {
             Applied::Done(_) => self.prune_origins(record.version, history, &keys),
+            // Before its definition was applied nobody could tell whether it belongs into a namespace.
+            Applied::Refused(message) if let Some(kind) = unknown => {
+                self.forget_kinds();
+                if self.first_unknown(&prepared.references)?.as_ref() == Some(&kind) {
+                    return Ok(Main::Done(Err(message)));
+                }
+                let until = self.now().checked_add(jiff::SignedDuration::from_secs(1)).ok();
+                Ok(Main::Paused(Pause { until, ..waiting_for(&kind) }))
+            }
             other => Ok(of_applied(other)),
         }
+    }
+
+    /// A kind of these that was not served when the call began.
+    fn first_unknown(&self, references: &[ObjectRef]) -> Result<Option<Gvk>, Error> {
+        let kinds = self.kinds()?;
+        let unknown = references.iter().find(|reference| kinds.is_namespaced(&reference.kind).is_none());
+        Ok(unknown.map(|reference| reference.kind.clone()))
     }
 
     fn prune_origins(
@@ -144,7 +172,7 @@ impl Call<'_> {
             return Ok(Main::Paused(Pause {
                 reason: "WaitingForDeletion",
                 message: format!("Waiting until all resources are deleted: {left} is still there."),
-                watch: Some(Watch::object(left.reference.clone())),
+                watches: vec![Watch::object(left.reference.clone())],
                 until: self.now().checked_add(jiff::SignedDuration::from_secs(30)).ok(),
             }));
         }
@@ -153,6 +181,9 @@ impl Call<'_> {
 
     fn finish(&self, operation: &Operation, history: &History) -> Result<(), Error> {
         let revision = operation.stored().release.version;
+        if operation.action() == Action::Test {
+            return Ok(());
+        }
         let others = history.entries().iter().filter(|entry| entry.revision != revision);
         if operation.action() == Action::Uninstall {
             // This one last: it says that the rest may go.
@@ -184,6 +215,13 @@ impl Call<'_> {
         let (place, until) = match wait {
             Wait::Run { hook, until } => (*hook, *until),
             Wait::Gone { hook } => (*hook, None),
+            Wait::Ready { missing, until } => {
+                let message =
+                    format!("revision {} is not ready yet: {missing}", operation.stored().release.version);
+                let until = Some(*until);
+                let watches = self.watches(self.prepare(operation.stored()).ok().as_ref());
+                return Ok(Pause { reason: WAITING_FOR_READINESS, message, watches, until });
+            }
         };
         let Some(hook) = hook_of(operation, place) else {
             return Err(Error::permanent(
@@ -193,7 +231,7 @@ impl Call<'_> {
         };
         let what = match wait {
             Wait::Run { .. } => "has to come to its end",
-            Wait::Gone { .. } => "is being deleted",
+            Wait::Gone { .. } | Wait::Ready { .. } => "is being deleted",
         };
         let object = self.hook_objects(hook)?.into_iter().next();
         Ok(Pause {
@@ -204,7 +242,7 @@ impl Call<'_> {
                 hook.name,
                 operation.stored().release.version
             ),
-            watch: object.map(|object| Watch::object(object.reference)),
+            watches: object.map(|object| Watch::object(object.reference)).into_iter().collect(),
             until,
         })
     }
@@ -217,17 +255,39 @@ impl Call<'_> {
             Action::Upgrade => ("UpgradeSuccessful", "upgraded"),
             Action::Rollback => ("RolledBack", "rolled back"),
             Action::Uninstall => ("UninstallSuccessful", "uninstalled"),
+            Action::Test => ("TestSuccessful", "tested"),
         };
-        let message = match stored.release.info.rollback_revision {
+        let to = stored.release.info.rollback_revision;
+        let message = match if action == Action::Rollback { to } else { 0 } {
             0 => format!("release {name} {what}, revision {revision}"),
             to => format!("release {name} {what} to revision {to}, as revision {revision}"),
         };
         self.ctx().publish(&Event::normal(reason, message));
     }
 
-    /// How long a hook may run.
-    pub(crate) fn timeout(&self) -> Result<Option<Duration>, Error> {
-        self.settings().hook_timeout()
+    /// The operation, with what the settings say of it.
+    pub(crate) fn as_set(&self, operation: Operation) -> Result<Operation, Error> {
+        let (settings, annotations) = (self.settings(), self.annotations());
+        let timeout = settings.release.timeout()?;
+        let patience = settings.release.wait.then_some(timeout);
+        // Somebody waits for the answer of a test, as with `helm test`.
+        let test_timeout = (operation.action() == Action::Test).then_some(timeout);
+        let (release, off, told) = (&settings.release, &annotations.disable_hooks, &annotations.descriptions);
+        let (without_hooks, description) = match operation.action() {
+            Action::Install => (release.install.disable_hooks || off.install, &told.install),
+            Action::Upgrade => (release.upgrade.disable_hooks || off.upgrade, &told.upgrade),
+            Action::Rollback => (release.rollback.disable_hooks, &None),
+            Action::Uninstall => (release.uninstall.disable_hooks || off.uninstall, &told.uninstall),
+            Action::Test => (false, &None),
+        };
+        let tests = release.test.enable.then_some(if release.test.ignore_failures {
+            Tests::Told
+        } else {
+            Tests::Required
+        });
+        let operation = operation.without_hooks(without_hooks).with_description(description.clone());
+        let operation = operation.with_tests(tests).with_patience(patience);
+        Ok(operation.with_timeout(settings.hook_timeout()?.or(test_timeout)))
     }
 }
 
@@ -240,13 +300,13 @@ fn of_applied(applied: Applied) -> Main {
     match applied {
         Applied::Done(_) => Main::Done(Ok(())),
         Applied::Refused(message) => Main::Done(Err(message)),
-        Applied::WaitingFor(kind) => Main::Paused(Pause {
-            reason: "WaitingForKind",
-            message: format!("the cluster does not serve {kind} yet"),
-            watch: None,
-            until: None,
-        }),
+        Applied::WaitingFor(kind) => Main::Paused(waiting_for(&kind)),
     }
+}
+
+fn waiting_for(kind: &Gvk) -> Pause {
+    let message = format!("the cluster does not serve {kind} yet");
+    Pause { reason: "WaitingForKind", message, watches: Vec::new(), until: None }
 }
 
 fn hook_of(operation: &Operation, place: usize) -> Option<&Hook> {

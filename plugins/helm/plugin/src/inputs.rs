@@ -16,7 +16,14 @@ pub(crate) fn needs_capabilities(chart: &LoadedChart) -> bool {
 ///
 /// Of what the cluster offers only those names count that stand in the chart's text: else every definition of a kind
 /// that anybody adds would render, and perhaps upgrade, every release.
-pub(crate) fn digest(chart: &LoadedChart, values: &str, capabilities: Option<&Capabilities>) -> String {
+///
+/// `asked`: requests and settings that make what did not change another wish.
+pub(crate) fn digest(
+    chart: &LoadedChart,
+    values: &str,
+    capabilities: Option<&Capabilities>,
+    asked: &[&Option<String>],
+) -> String {
     let mut hash = Sha256::new();
     let mut add = |part: &str| {
         hash.update((part.len() as u64).to_be_bytes());
@@ -32,6 +39,11 @@ pub(crate) fn digest(chart: &LoadedChart, values: &str, capabilities: Option<&Ca
             .iter()
             .filter(|version| chart.mentions(version))
             .for_each(|version| add(version));
+    }
+    for (place, words) in asked.iter().enumerate() {
+        if let Some(words) = words {
+            add(&format!("asked/{place}/{words}"));
+        }
     }
     hash.finalize().iter().fold("sha256:".to_owned(), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");

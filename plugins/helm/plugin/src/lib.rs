@@ -13,25 +13,34 @@ mod chart_record;
 mod charts;
 pub mod command;
 mod decorate;
+mod depends;
 mod drive;
 mod finalize;
 mod go_duration;
 mod hooks;
 mod inputs;
 mod kinds;
+mod left_alone;
 mod lookup;
 mod mask;
+mod measures;
+mod merge_keys;
 mod objects;
+mod options;
 mod overrides;
 mod ownership;
+mod post_render;
+mod readiness;
 mod reconcile;
 mod releases;
 mod render;
+mod repair;
 mod report;
 mod rest;
 mod settings;
 mod store;
 mod values;
+mod values_from;
 
 use std::cell::RefCell;
 
@@ -56,7 +65,15 @@ impl Reconciler for HelmOperator {
 
     fn reconcile(&self, ctx: &Context, object: &Dynamic) -> Result<Outcome, Error> {
         let call = Call::open(self, ctx, object)?;
-        Reconciliation::open(&call)?.run()
+        if call.settings().release.suspend || call.annotations().suspend {
+            return Ok(call.suspended());
+        }
+        let result = match Reconciliation::open(&call) {
+            Ok(reconciliation) => reconciliation.run(),
+            Err(error) => Err(call.keep_up(error)),
+        };
+        call.count_reconcile(if result.is_ok() { "success" } else { "error" });
+        result
     }
 
     fn finalize(&self, ctx: &Context, object: &Dynamic) -> Result<Finalized, Error> {

@@ -50,7 +50,7 @@ pub(crate) fn expand(key: &str, text: &str) -> Result<String, OverrideError> {
     }
     let parse = |error: String| OverrideError::Parse { text: text.to_owned(), error };
     let execute = |error: String| OverrideError::Execute { text: text.to_owned(), error };
-    let mut set = TemplateSet::new(key, helm_template::Functions::new());
+    let mut set = TemplateSet::new(key, helm_functions::functions());
     set.parse(key, text).map_err(|error| parse(error.to_string()))?;
     let bytes =
         set.execute(key, Value::Nil, &Execution::default()).map_err(|error| execute(error.to_string()))?;
@@ -66,6 +66,11 @@ mod tests {
         assert_eq!(expand("a", "registry:5000/x").unwrap(), "registry:5000/x");
         assert_eq!(expand("a", "{{ printf \"%d-%s\" 3 \"x\" }}").unwrap(), "3-x");
         assert_eq!(expand("a", "{{ . }}").unwrap(), "<no value>");
+        assert_eq!(
+            expand("a", "{{ \"x-y\" | upper | replace \"-\" \"_\" }}").unwrap(),
+            "X_Y",
+            "sprig is there"
+        );
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Whose an object is (Helm's `checkOwnership` in `pkg/action/validate.go`).
 
+use std::collections::BTreeSet;
+
 use pilothouse_sdk::{Error, Kube, KubeError, ObjectRef};
 use serde_json::Value;
 
@@ -37,15 +39,24 @@ pub(crate) fn look(kube: &Kube, owner: &Owner, reference: &ObjectRef) -> Result<
     }))
 }
 
-/// Refuses objects that exist and belong to somebody else (`existingResourceConflict`).
+/// Refuses objects that exist and belong to somebody else (`existingResourceConflict`); answers which exist.
 ///
 /// # Errors
 /// In Helm's words, `action` being `install` or `update`; permanent refusals of the cluster as well.
-pub(crate) fn check(kube: &Kube, owner: &Owner, objects: &[&Object], action: &str) -> Result<(), Error> {
+pub(crate) fn check(
+    kube: &Kube,
+    owner: &Owner,
+    objects: &[&Object],
+    action: &str,
+) -> Result<BTreeSet<String>, Error> {
+    let mut found = BTreeSet::new();
     for object in objects {
         let live = look(kube, owner, &object.reference).map_err(|error| {
             Error::from(error).context(format_args!("could not get information about the resource {object}"))
         })?;
+        if live.is_some() {
+            found.insert(object.to_string());
+        }
         if let Some(reason) = live.and_then(|live| live.foreign) {
             let message = format!(
                 "unable to continue with {action}: {object} exists and cannot be imported into the current release: \
@@ -54,7 +65,7 @@ pub(crate) fn check(kube: &Kube, owner: &Owner, objects: &[&Object], action: &st
             return Err(Error::retry("ForeignObject", message));
         }
     }
-    Ok(())
+    Ok(found)
 }
 
 fn entry<'a>(object: &'a Value, table: &str, key: &str) -> Option<&'a str> {

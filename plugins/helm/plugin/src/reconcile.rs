@@ -10,7 +10,6 @@ use helm_template::Map;
 use pilothouse_sdk::{Error, Event, Outcome};
 
 use crate::{
-    apply::Applied,
     call::{Call, collision},
     charts::LoadedChart,
     drive::Ended,
@@ -23,6 +22,9 @@ use crate::{
 /// Decisions in one call after which the release is taken to go round in circles.
 const TOO_MANY_DECISIONS: u32 = 32;
 
+/// So long helm may wait for objects that are not ready before it is taken for dead.
+const LONG_WAIT: jiff::SignedDuration = jiff::SignedDuration::from_hours(1);
+
 /// One reconciliation: what is wanted, and how the release stands.
 pub(crate) struct Reconciliation<'c> {
     pub(crate) call: &'c Call<'c>,
@@ -31,6 +33,8 @@ pub(crate) struct Reconciliation<'c> {
     pub(crate) inputs: String,
     /// As the API server has it; empty until it was asked.
     pub(crate) history: History,
+    /// Whether the deployed revision was somebody else's until this call.
+    pub(crate) adopts: bool,
 }
 
 /// What a decision led to.
@@ -52,15 +56,19 @@ impl<'c> Reconciliation<'c> {
         call.annotations().reconcile_period().map_err(irreconcilable)?;
         let chart = call.operator().charts.borrow_mut().get(call.ctx(), &call.settings().chart);
         let chart = chart.map_err(irreconcilable)?;
-        let values = values::values(call.object().value(), &call.settings().override_values)
+        let found = call.values_from().map_err(irreconcilable)?;
+        let values = values::values(call.object().value(), &found, &call.settings().override_values)
             .map_err(irreconcilable)?;
         let capabilities = if inputs::needs_capabilities(&chart) {
             Some(call.kinds()?.capabilities(call.kube())?)
         } else {
             None
         };
-        let inputs = inputs::digest(&chart, &values::to_json(&values)?, capabilities.as_ref());
-        Ok(Self { call, chart, values, inputs, history: History::default() })
+        let annotations = call.annotations();
+        let post_rendered = call.settings().release.post_rendering().map(|spec| spec.to_string());
+        let asked = [&annotations.force_at, &annotations.reset_at, &post_rendered];
+        let inputs = inputs::digest(&chart, &values::to_json(&values)?, capabilities.as_ref(), &asked);
+        Ok(Self { call, chart, values, inputs, history: History::default(), adopts: false })
     }
 
     /// Decides and acts until the release stands as wanted or has to wait.
@@ -73,9 +81,7 @@ impl<'c> Reconciliation<'c> {
         }
         self.refresh()?;
         for _ in 0..TOO_MANY_DECISIONS {
-            let wish =
-                Wish { inputs: &self.inputs, remembered: self.call.remembered(), now: self.call.now() };
-            let decision = decide(&self.history, wish);
+            let decision = decide(&self.history, self.wish()?);
             self.check_owner()?;
             match self.act(decision)? {
                 Step::Again => self.refresh()?,
@@ -83,6 +89,23 @@ impl<'c> Reconciliation<'c> {
             }
         }
         Err(Error::retry("Circles", "the release does not come to rest"))
+    }
+
+    fn wish(&self) -> Result<Wish<'_>, Error> {
+        let call = self.call;
+        let release = &call.settings().release;
+        let is_installed = self.history.good().is_some();
+        let remediation =
+            if is_installed { &release.upgrade.remediation } else { &release.install.remediation };
+        let back = call.annotations().way_back().map_err(|error| explain(error, Concern::Reconcile))?;
+        Ok(Wish {
+            inputs: &self.inputs,
+            remembered: call.remembered(),
+            retries: remediation.retries,
+            back,
+            test: call.annotations().test_at.as_deref(),
+            now: call.now(),
+        })
     }
 
     fn refresh(&mut self) -> Result<(), Error> {
@@ -93,6 +116,7 @@ impl<'c> Reconciliation<'c> {
 
     fn act(&mut self, decision: Decision) -> Result<Step, Error> {
         match decision {
+            Decision::Test { revision } => self.test(revision),
             Decision::Keep { revision, by_hand } => self.keep(revision, by_hand),
             Decision::Compare { revision, by_hand } => self.compare(revision, by_hand),
             Decision::Install { revision, attempt } => self.install(revision, attempt),
@@ -108,7 +132,8 @@ impl<'c> Reconciliation<'c> {
                     "somebody else's operation ({status}, revision {revision}) is under way; it is taken over at {}",
                     until.strftime("%Y-%m-%dT%H:%M:%SZ")
                 );
-                let pause = Pause { reason: "OperationInProgress", message, watch: None, until: Some(until) };
+                let pause =
+                    Pause { reason: "OperationInProgress", message, watches: Vec::new(), until: Some(until) };
                 Ok(Step::Over(self.call.paused(pause, None)))
             }
             Decision::Unlock { revision, status } => self.unlock(revision, status),
@@ -124,31 +149,18 @@ impl<'c> Reconciliation<'c> {
     /// What is wanted is deployed: only drift has to be repaired.
     fn keep(&self, revision: u32, by_hand: bool) -> Result<Step, Error> {
         let prepared = self.prepared(revision)?;
-        self.repair(&prepared)?;
+        let differing = self.call.repair_or_adopt(&prepared, self.adopts)?;
         self.call.trust(&prepared);
         let description = by_hand.then_some(prepared.description.as_str());
-        Ok(Step::Over(self.call.deployed(&prepared, &self.inputs, description)))
+        let outcome = self.call.deployed(&prepared, &self.inputs, description);
+        Ok(Step::Over(self.call.drifted(outcome, &prepared, &differing)))
     }
 
-    /// Applies a deployed revision; what had to be changed is drift.
-    pub(crate) fn repair(&self, prepared: &Prepared) -> Result<(), Error> {
-        let failed = |error| {
-            let error = explain(error, Concern::Reconcile);
-            self.call.watched_failure(error, Some(prepared))
-        };
-        match self.call.apply(&prepared.items(), false).map_err(failed)? {
-            Applied::Done(changed) if changed.is_empty() => Ok(()),
-            Applied::Done(changed) => {
-                let names: Vec<String> = changed.iter().map(ToString::to_string).collect();
-                let message = format!("changed back to revision {}: {}", prepared.revision, names.join(", "));
-                self.call.ctx().publish(&Event::normal("DriftCorrected", message));
-                Ok(())
-            }
-            Applied::Refused(message) => Err(failed(Error::retry("ReconcileError", message))),
-            Applied::WaitingFor(kind) => {
-                Err(failed(Error::retry("KindNotServed", format!("the cluster does not serve {kind}"))))
-            }
-        }
+    /// Tests what is deployed.
+    fn test(&mut self, revision: u32) -> Result<Step, Error> {
+        let stored = self.call.store().load(revision)?;
+        let words = self.call.annotations().test_at.clone().unwrap_or_default();
+        self.carry_on(Operation::test(stored, &words, self.call.now()))
     }
 
     /// Goes on with our own operation.
@@ -162,20 +174,23 @@ impl<'c> Reconciliation<'c> {
     pub(crate) fn carry_on(&self, operation: Operation) -> Result<Step, Error> {
         let action = operation.action();
         let concern = if action == Action::Install { Concern::Install } else { Concern::Upgrade };
-        let operation = operation.with_timeout(self.call.timeout()?);
+        let operation = self.call.as_set(operation)?;
         let ended = self.call.drive(operation, &self.history);
         match ended.map_err(|error| self.call.watched_failure(explain(error, concern), None))? {
             Ended::Done(stored) => {
                 self.call.announce(action, &stored);
                 // A rollback is followed by a wait that has its own words.
-                if action == Action::Rollback || stored.marks.inputs.as_deref() != Some(&self.inputs) {
+                if matches!(action, Action::Rollback | Action::Test)
+                    || stored.marks.inputs.as_deref() != Some(&self.inputs)
+                {
                     return Ok(Step::Again);
                 }
                 let prepared = self.call.prepare(&stored)?;
                 Ok(Step::Over(self.call.deployed(&prepared, &self.inputs, None)))
             }
             Ended::Failed(message) => {
-                self.call.ctx().publish(&Event::warning(concern.reason(), message));
+                let reason = if action == Action::Test { "TestFailed" } else { concern.reason() };
+                self.call.ctx().publish(&Event::warning(reason, message));
                 Ok(Step::Again)
             }
             Ended::Paused(pause) => {
@@ -185,14 +200,41 @@ impl<'c> Reconciliation<'c> {
         }
     }
 
-    /// Somebody died over a revision.
+    /// Somebody died over a revision, or waits longer than usual: helm writes nothing down while it waits for pods.
     fn unlock(&self, revision: u32, status: Status) -> Result<Step, Error> {
+        if let Some(pause) = self.may_still_wait(revision)? {
+            return Ok(Step::Over(self.call.paused(pause, None)));
+        }
         let description = format!("{status}: whoever worked on it stopped before its end");
         self.call.change_status(revision, status, Some(&description))?;
         let message =
             format!("revision {revision} was left unfinished by somebody else and is marked as {status}");
         self.call.ctx().publish(&Event::warning("OperationTakenOver", message));
         Ok(Step::Again)
+    }
+
+    /// An operation of helm whose objects are not ready is given more time.
+    fn may_still_wait(&self, revision: u32) -> Result<Option<Pause>, Error> {
+        let entry = self.entry(revision)?;
+        let end = entry.touched.and_then(|touched| touched.checked_add(LONG_WAIT).ok());
+        let Some(end) = end.filter(|end| *end > self.call.now() && entry.controller.is_none()) else {
+            return Ok(None);
+        };
+        if !entry.status.is_pending() || entry.marks.progress.is_some() {
+            return Ok(None);
+        }
+        let Ok(prepared) = self.call.prepare(&self.call.store().load(revision)?) else { return Ok(None) };
+        let Ok(Some(missing)) = self.call.readiness(&prepared)?.verdict() else { return Ok(None) };
+        Ok(Some(Pause {
+            reason: "OperationInProgress",
+            message: format!(
+                "somebody else's operation ({}, revision {revision}) may still wait: {missing}; it is taken over at {}",
+                entry.status,
+                end.strftime("%Y-%m-%dT%H:%M:%SZ")
+            ),
+            watches: self.call.watches(Some(&prepared)),
+            until: Some(end),
+        }))
     }
 
     /// The same inputs failed before: what is deployed is kept until the next attempt.
@@ -205,7 +247,7 @@ impl<'c> Reconciliation<'c> {
         // A rollback that failed left something between two revisions: only the next rollback may touch that.
         let rolling_back = self.history.get(failed).is_some_and(|entry| entry.marks.rollback.is_some());
         if let Some(prepared) = prepared.as_deref().filter(|_| !rolling_back) {
-            self.repair(prepared)?;
+            self.call.repair(prepared)?;
         }
         let concern = if prepared.is_some() { Concern::Upgrade } else { Concern::Install };
         Ok(Step::Over(self.call.held(prepared.as_deref(), concern, &message, until)))
@@ -227,11 +269,11 @@ impl<'c> Reconciliation<'c> {
         let refused = |error| explain(error, Concern::Reconcile);
         let owner = self.call.owner();
         if let Some(other) = &latest.controller
-            && (other.kind != owner.kind.kind || other.name != owner.name)
+            && !owner.is(other)
         {
             let message = format!(
-                "duplicate release name: found existing release with name {:?} that belongs to {} {:?}",
-                owner.name, other.kind, other.name
+                "duplicate release name: found existing release with name {:?} that belongs to {} {} {:?}",
+                owner.name, other.api_version, other.kind, other.name
             );
             return Err(refused(collision(message)));
         }

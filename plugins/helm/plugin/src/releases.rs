@@ -1,16 +1,21 @@
 //! Deployed revisions as they are applied, kept while the instance lives.
 
-use std::{cell::Cell, rc::Rc};
+use std::{
+    cell::{Cell, RefCell},
+    collections::{BTreeMap, BTreeSet},
+    rc::Rc,
+};
 
-use helm_release::{Entry, Stored};
+use helm_release::{Entry, HookPhase, Stored};
 use jiff::Timestamp;
 use pilothouse_sdk::{ApplyItem, Error, Gvk, ObjectRef};
 
 use crate::{
-    apply::Items,
     call::Call,
+    left_alone::{self, Exception},
     mask::mask,
     objects::{self, Object},
+    options::IgnoreRule,
 };
 
 /// How many bytes of objects an instance keeps; one revision is always kept.
@@ -29,23 +34,26 @@ pub(crate) struct Prepared {
     pub(crate) notes: String,
     /// What its record says happened.
     pub(crate) description: String,
+    /// How its tests ended; none when none ran.
+    pub(crate) tests: Option<Result<(), String>>,
+    /// When it was deployed.
+    pub(crate) last_deployed: Option<Timestamp>,
     /// When the records were listed last and this was what is wanted, or else when it was prepared.
     pub(crate) looked_at: Cell<Timestamp>,
     /// Its manifest for status; none when it is too large.
     pub(crate) manifest: Option<String>,
-    references: Vec<ObjectRef>,
-    items: Vec<ApplyItem>,
+    pub(crate) references: Vec<ObjectRef>,
+    pub(crate) items: Vec<ApplyItem>,
+    /// What of which item is left alone.
+    pub(crate) exceptions: BTreeMap<usize, Exception>,
+    /// What autoscalers outside of the release were found to scale: namespace, kind and name.
+    pub(crate) scaled: RefCell<BTreeSet<(Option<String>, String, String)>>,
     /// Whether the cluster served every kind when it was prepared.
     complete: bool,
     size: usize,
 }
 
 impl Prepared {
-    /// Its objects.
-    pub(crate) fn items(&self) -> Items<'_> {
-        Items { references: &self.references, items: &self.items }
-    }
-
     /// The kinds of its objects, each once.
     pub(crate) fn kinds(&self) -> Vec<Gvk> {
         let mut kinds: Vec<Gvk> = self.references.iter().map(|reference| reference.kind.clone()).collect();
@@ -61,6 +69,8 @@ struct Key {
     owner: crate::decorate::Owner,
     revision: u32,
     resource_version: String,
+    /// What of it is left alone is worked out with it.
+    rules: Vec<IgnoreRule>,
 }
 
 /// The revisions an instance keeps, the one used last at the end.
@@ -93,6 +103,7 @@ impl Call<'_> {
             owner: self.owner().clone(),
             revision: entry.revision,
             resource_version: entry.resource_version.clone(),
+            rules: self.settings().release.drift_detection.ignore.clone(),
         };
         if let Some(found) = self.operator().releases.borrow_mut().take(&key) {
             return Ok(found);
@@ -111,6 +122,7 @@ impl Call<'_> {
         let complete = objects.iter().all(|object| kinds.is_namespaced(&object.reference.kind).is_some());
         let chart = stored.release.chart_name().unwrap_or_default();
         let references: Vec<ObjectRef> = objects.iter().map(|object| object.reference.clone()).collect();
+        let exceptions = self.exceptions(&objects);
         let items = self.items(objects, &chart.name);
         let size = items.iter().map(|item| item.object.len()).sum();
         Ok(Prepared {
@@ -119,13 +131,28 @@ impl Call<'_> {
             app_version: chart.app_version,
             notes: stored.release.info.notes.clone(),
             description: stored.release.info.description.clone(),
+            tests: tests(stored),
+            last_deployed: stored.release.info.last_deployed,
             looked_at: Cell::new(self.now()),
             manifest: mask(&stored.release.manifest),
             references,
             items,
+            exceptions,
+            scaled: RefCell::default(),
             complete,
             size,
         })
+    }
+
+    /// What of which object is left alone.
+    fn exceptions(&self, objects: &[Object]) -> BTreeMap<usize, Exception> {
+        let rules = &self.settings().release.drift_detection.ignore;
+        let scaled = left_alone::scaled(objects.iter().map(|object| (&object.reference.kind, &object.value)));
+        let all = objects.iter().enumerate();
+        let exception = |(at, object): (usize, &Object)| {
+            Some((at, Exception::of(&object.reference, &object.value, rules, &scaled)?))
+        };
+        all.filter_map(exception).collect()
     }
 
     /// The objects of a manifest.
@@ -141,4 +168,14 @@ impl Call<'_> {
     pub(crate) fn items(&self, objects: Vec<Object>, chart: &str) -> Vec<ApplyItem> {
         objects.into_iter().map(|object| self.owner().release_object(object, chart)).collect()
     }
+}
+
+/// How the tests of a revision ended; none when none ran.
+fn tests(stored: &Stored) -> Option<Result<(), String>> {
+    if let Some(failure) = &stored.marks.test_failure {
+        return Some(Err(failure.clone()));
+    }
+    let tests = stored.release.hooks.iter().filter(|hook| hook.events.iter().any(|event| event == "test"));
+    let succeeded = tests.map(|hook| hook.last_run.phase == HookPhase::Succeeded).reduce(|a, b| a && b);
+    succeeded.filter(|all| *all).map(|_| Ok(()))
 }

@@ -11,7 +11,7 @@ use helm_template::Map;
 use jiff::Timestamp;
 use pilothouse_sdk::{Error, Level};
 
-use crate::{call::Call, chart_record, charts::LoadedChart, lookup::ClusterLookup};
+use crate::{call::Call, chart_record, charts::LoadedChart, lookup::ClusterLookup, post_render};
 
 /// A rendered chart, ready to become a revision.
 #[derive(Debug)]
@@ -27,6 +27,11 @@ impl Candidate {
     /// The objects, hooks left out.
     pub(crate) fn manifest(&self) -> &str {
         &self.manifest
+    }
+
+    /// What is told after an operation.
+    pub(crate) fn notes(&self) -> &str {
+        &self.notes
     }
 
     /// The hooks.
@@ -97,13 +102,19 @@ impl Call<'_> {
         });
         settings.capabilities = kinds.capabilities(self.kube())?;
         settings.lookup = Some(Rc::new(ClusterLookup { kube: self.kube().clone().live(), kinds }));
-        let rendered = chart.parsed.render(values, &settings).map_err(|error| render_error(chart, &error))?;
+        let rendered = self.measured("helm_render_seconds", || chart.parsed.render(values, &settings));
+        let rendered = rendered.map_err(|error| render_error(chart, &error))?;
         for warning in &rendered.warnings {
             self.ctx().log(Level::Warn, format_args!("{warning}"), &[]);
         }
+        let mut hooks = rendered.hooks.iter().cloned().map(hook).collect();
+        let manifest = match post_render::read(&self.settings().release)? {
+            Some(renderers) => post_render::render(&renderers, &rendered.manifest(), &mut hooks)?,
+            None => rendered.manifest(),
+        };
         Ok(Candidate {
-            manifest: rendered.manifest(),
-            hooks: rendered.hooks.into_iter().map(hook).collect(),
+            manifest,
+            hooks,
             notes: rendered.notes,
             chart: rendered.chart,
             config: values.clone(),

@@ -2,11 +2,15 @@
 
 use std::time::Duration;
 
+use helm_release::decision::NEVER;
 use jiff::Timestamp;
-use pilothouse_sdk::{Condition, Error, Outcome, Trigger, Watch, WatchTarget};
+use pilothouse_sdk::{Condition, Error, Event, ObjectRef, Outcome, Trigger, Watch, WatchTarget};
 use serde_json::{Value, json};
 
-use crate::{call::Call, releases::Prepared, store::secret_kind};
+use crate::{call::Call, readiness::trigger, releases::Prepared, repair::listed, store::secret_kind};
+
+/// So many objects are listed in status: it has to stay small enough to be stored.
+const MOST_LISTED: usize = 2000;
 
 /// What a failure is about: which condition tells it, with which of operator-sdk's reasons.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,7 +65,7 @@ pub(crate) struct Pause {
     /// What is waited for.
     pub(crate) message: String,
     /// What to be woken by.
-    pub(crate) watch: Option<Watch>,
+    pub(crate) watches: Vec<Watch>,
     /// When to look again whatever happened.
     pub(crate) until: Option<Timestamp>,
 }
@@ -69,7 +73,9 @@ pub(crate) struct Pause {
 impl Call<'_> {
     /// The release is deployed as wanted.
     pub(crate) fn deployed(&self, prepared: &Prepared, inputs: &str, by_hand: Option<&str>) -> Outcome {
-        let outcome = Outcome::ready().drop_condition("ReleaseFailed").drop_condition("Irreconcilable");
+        let outcome =
+            self.state_of(prepared).drop_condition("ReleaseFailed").drop_condition("Irreconcilable");
+        let outcome = outcome.drop_condition("Paused");
         let outcome = match by_hand {
             None => outcome.drop_condition("ManualRevision"),
             Some(description) => outcome.condition(manual_revision(prepared.revision, description)),
@@ -81,6 +87,27 @@ impl Call<'_> {
         }
     }
 
+    /// Nobody looks after the release for now. What is said of it stays.
+    pub(crate) fn suspended(&self) -> Outcome {
+        let message = "nothing is done until it is resumed; only a deletion is carried out";
+        let paused = Condition::new("Paused", true).reason("Suspended").message(message);
+        self.watched(Outcome::progressing("Suspended", message).condition(paused), None)
+    }
+
+    /// Tells what differs from the release and is left as it is.
+    pub(crate) fn drifted(&self, outcome: Outcome, prepared: &Prepared, differing: &[ObjectRef]) -> Outcome {
+        if differing.is_empty() {
+            return outcome.drop_condition("Drifted");
+        }
+        let message = format!("differs from revision {}: {}", prepared.revision, listed(differing));
+        let told = self.object().value().pointer("/status/conditions").and_then(Value::as_array);
+        let told = told.into_iter().flatten().find(|known| known["type"] == "Drifted");
+        if told.is_none_or(|known| known["message"] != message.as_str()) {
+            self.ctx().publish(&Event::warning("DriftDetected", &message));
+        }
+        outcome.condition(Condition::new("Drifted", true).reason("DriftDetected").message(message))
+    }
+
     /// The release is deployed, but not as wanted: an attempt failed and will be made again at `until`.
     pub(crate) fn held(
         &self,
@@ -89,10 +116,17 @@ impl Call<'_> {
         message: &str,
         until: Timestamp,
     ) -> Outcome {
-        let sentence =
-            format!("{message}; the next attempt is due at {}", until.strftime("%Y-%m-%dT%H:%M:%SZ"));
-        let outcome = Outcome::stalled(concern.reason(), sentence).condition(concern.failed(message));
-        let outcome = outcome.requeue_after(self.wait(until));
+        let next = if until == NEVER {
+            "it is not tried again until something else is wanted or the annotation helm.pilothouse.dev/reset-at changes"
+                .to_owned()
+        } else {
+            format!("the next attempt is due at {}", until.strftime("%Y-%m-%dT%H:%M:%SZ"))
+        };
+        let outcome = Outcome::stalled(concern.reason(), format!("{message}; {next}"));
+        let mut outcome = outcome.condition(concern.failed(message));
+        if until != NEVER {
+            outcome = outcome.requeue_after(self.wait(until));
+        }
         match prepared {
             Some(prepared) => self.settled(outcome.drop_condition("Irreconcilable"), prepared, ""),
             None => self.watched(outcome.condition(Condition::new("Initialized", true)), None),
@@ -104,6 +138,13 @@ impl Call<'_> {
         let outcome = outcome
             .condition(Condition::new("Initialized", true))
             .condition(Condition::new("Deployed", true).reason(reason).message(&prepared.notes));
+        let outcome = match &prepared.tests {
+            None => outcome.drop_condition("TestSuccess"),
+            Some(Ok(())) => outcome.condition(Condition::new("TestSuccess", true).reason("TestSucceeded")),
+            Some(Err(message)) => {
+                outcome.condition(Condition::new("TestSuccess", false).reason("TestFailed").message(message))
+            }
+        };
         let outcome = match self.status(prepared, inputs) {
             Some(status) => outcome.status(&status),
             None => outcome,
@@ -115,9 +156,7 @@ impl Call<'_> {
     pub(crate) fn paused(&self, pause: Pause, prepared: Option<&Prepared>) -> Outcome {
         let mut outcome = Outcome::progressing(pause.reason, pause.message);
         outcome = outcome.condition(Condition::new("Initialized", true));
-        if let Some(watch) = pause.watch {
-            outcome = outcome.watch(watch);
-        }
+        outcome = pause.watches.into_iter().fold(outcome, Outcome::watch);
         if let Some(until) = pause.until {
             outcome = outcome.requeue_after(self.wait(until));
         }
@@ -134,15 +173,18 @@ impl Call<'_> {
         self.watches(prepared).into_iter().fold(error, Error::watch)
     }
 
-    fn watches(&self, prepared: Option<&Prepared>) -> Vec<Watch> {
+    pub(crate) fn watches(&self, prepared: Option<&Prepared>) -> Vec<Watch> {
         let mut kinds = vec![secret_kind()];
         if self.settings().watch_dependent_resources {
             kinds.extend(prepared.map(Prepared::kinds).unwrap_or_default());
         }
         kinds.sort_unstable();
         kinds.dedup();
-        let drift = |kind| Watch { target: WatchTarget::Owned(kind), trigger: Trigger::Drift };
-        kinds.into_iter().map(drift).collect()
+        let watch = |kind| {
+            let trigger = if kind == secret_kind() { Trigger::Drift } else { trigger(&kind) };
+            Watch { target: WatchTarget::Owned(kind), trigger }
+        };
+        kinds.into_iter().map(watch).chain(self.other_watches()).collect()
     }
 
     /// What status says of the release, unless it says so already. `inputs` empty: what was wanted last stays noted.
@@ -155,6 +197,7 @@ impl Call<'_> {
             && (inputs.is_empty() || text("/release/inputs") == Some(inputs))
             && text("/deployedRelease/name") == Some(&self.owner().name)
             && same_manifest
+            && known.and_then(|status| status.get("inventory")).is_some()
         {
             return None;
         }
@@ -169,13 +212,30 @@ impl Call<'_> {
         Some(json!({
             "deployedRelease": {"name": self.owner().name, "manifest": prepared.manifest},
             "release": release,
+            "inventory": inventory(prepared),
         }))
     }
 
-    fn wait(&self, until: Timestamp) -> Duration {
+    pub(crate) fn wait(&self, until: Timestamp) -> Duration {
         let wait = until.duration_since(self.now());
         Duration::try_from(wait).unwrap_or_default().max(Duration::from_secs(1))
     }
+}
+
+/// The objects of a release, for people and tools that look for them.
+fn inventory(prepared: &Prepared) -> Value {
+    let entry = |reference: &ObjectRef| {
+        let mut entry = json!({
+            "apiVersion": reference.kind.api_version(),
+            "kind": reference.kind.kind,
+            "name": reference.name,
+        });
+        if let (Value::Object(fields), Some(namespace)) = (&mut entry, &reference.namespace) {
+            fields.insert("namespace".into(), namespace.as_str().into());
+        }
+        entry
+    };
+    prepared.references.iter().take(MOST_LISTED).map(entry).collect()
 }
 
 fn manual_revision(revision: u32, description: &str) -> Condition {

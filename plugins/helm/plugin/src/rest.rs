@@ -12,7 +12,13 @@ use jiff::SignedDuration;
 use pilothouse_sdk::{ApplyOptions, Change, ObjectRef, Outcome, Reason};
 use serde_json::Value;
 
-use crate::{call::Call, releases::Prepared, store::secret_kind};
+use crate::{
+    call::Call,
+    options::DriftMode,
+    readiness::{NOT_READY, WAITING_FOR_READINESS},
+    releases::Prepared,
+    store::secret_kind,
+};
 
 /// So long after an instance listed the records of a release, or took it up, it lists them even though nothing has changed.
 const TRUSTED_FOR: SignedDuration = SignedDuration::from_hours(1);
@@ -26,7 +32,11 @@ impl Call<'_> {
         let entry = self.store().known(revision)?;
         let wanted = |marks: &Option<String>| marks.as_deref() == Some(inputs);
         let by_hand = !wanted(&entry.marks.inputs);
+        let (back, test) = (&self.annotations().rollback_to, &self.annotations().test_at);
         if entry.status != Status::Deployed
+            || (back.is_some() && *back != entry.marks.asked)
+            || (test.is_some() && *test != entry.marks.tested)
+            || entry.marks.progress.is_some()
             || (by_hand && !wanted(&entry.marks.accepted))
             || !self.keeps(&entry)
         {
@@ -49,9 +59,14 @@ impl Call<'_> {
     /// reason to believe that somebody was at work since.
     fn settled_revision(&self, inputs: &str) -> Option<u32> {
         let object = self.object().value();
-        let is_ready = |condition: &&Value| condition["type"] == "Ready" && condition["status"] == "True";
+        // Also while objects are on their way the release itself is at rest.
+        let is_settled = |condition: &&Value| {
+            let waits =
+                [WAITING_FOR_READINESS, NOT_READY].iter().any(|reason| condition["reason"] == *reason);
+            condition["type"] == "Ready" && (condition["status"] == "True" || waits)
+        };
         let conditions = object.pointer("/status/conditions")?.as_array()?;
-        let ready = conditions.iter().find(is_ready)?;
+        let ready = conditions.iter().find(is_settled)?;
         if ready.get("observedGeneration") != object.pointer("/metadata/generation")
             || self.remembered() != Some(inputs)
             || !self.is_routine()
@@ -78,18 +93,19 @@ impl Call<'_> {
 
     /// Whether the record is this object's.
     fn keeps(&self, entry: &Entry) -> bool {
-        let owner = self.owner();
-        entry
-            .controller
-            .as_ref()
-            .is_none_or(|other| other.kind == owner.kind.kind && other.name == owner.name)
+        entry.controller.as_ref().is_none_or(|other| self.owner().is(other))
     }
 
     /// Whether every object is known to be as it was applied. Asks about the first that is not, and changes nothing.
     fn stands(&self, prepared: &Prepared) -> bool {
         let options = ApplyOptions { force: true, dry_run: true, stop_on_error: true };
-        prepared.items().items.iter().all(|item| {
-            let answers = self.kube().apply(std::slice::from_ref(item), options);
+        if self.settings().release.drift_detection.mode == DriftMode::Disabled {
+            return true;
+        }
+        (0..prepared.items.len()).all(|at| {
+            let Ok(item) = self.item_now(prepared, at) else { return false };
+            let Some(item) = item else { return true };
+            let answers = self.kube().apply(std::slice::from_ref(&*item), options);
             matches!(answers.first(), Some(Ok(applied)) if applied.change == Change::Unchanged)
         })
     }

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use pilothouse_sdk::{Context, Dynamic, Error, Level};
 use serde::Deserialize;
 
-use crate::go_duration;
+use crate::{go_duration, options::Options};
 
 /// An entry of `watches.yaml` as the host hands it on. Selector and period are the host's business. `dryRunOption`,
 /// with which operator-sdk compares renderings, has nothing to choose here: what changed is seen by digests, and
@@ -30,6 +30,9 @@ pub(crate) struct Settings {
     /// How long a hook may run, as Go writes durations; without it, as long as it takes.
     #[serde(default)]
     pub(crate) hook_timeout: Option<String>,
+    /// What operator-sdk does not know.
+    #[serde(default)]
+    pub(crate) release: Options,
 }
 
 fn yes() -> bool {
@@ -43,7 +46,10 @@ fn ten() -> u32 {
 impl Settings {
     /// Reads them.
     pub(crate) fn read(ctx: &Context) -> Result<Self, Error> {
-        ctx.binding()
+        let settings: Self = ctx.binding()?;
+        settings.hook_timeout()?;
+        settings.release.check()?;
+        Ok(settings)
     }
 
     /// How long a hook may run.
@@ -61,6 +67,19 @@ impl Settings {
 }
 
 const PREFIX: &str = "helm.sdk.operatorframework.io/";
+/// Of annotations that operator-sdk does not know.
+const OWN_PREFIX: &str = "helm.pilothouse.dev/";
+
+/// Something that is said of each operation.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct PerOperation<T> {
+    /// Of installations.
+    pub(crate) install: T,
+    /// Of upgrades.
+    pub(crate) upgrade: T,
+    /// Of uninstallations.
+    pub(crate) uninstall: T,
+}
 
 /// operator-sdk's annotations on the custom resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,6 +93,20 @@ pub(crate) struct Annotations {
     pub(crate) rollback_force: bool,
     /// `uninstall-wait`: the object stays until everything of the release is gone.
     pub(crate) uninstall_wait: bool,
+    /// `install-disable-hooks` and so on, of helm-operator-plugins.
+    pub(crate) disable_hooks: PerOperation<bool>,
+    /// `install-description` and so on, of helm-operator-plugins.
+    pub(crate) descriptions: PerOperation<Option<String>>,
+    /// `helm.pilothouse.dev/rollback-to`: a revision, and after an `@` whatever tells this request from the last one.
+    pub(crate) rollback_to: Option<String>,
+    /// `helm.pilothouse.dev/force-at`: with each new value the release is upgraded even if nothing changed.
+    pub(crate) force_at: Option<String>,
+    /// `helm.pilothouse.dev/reset-at`: with each new value former failures are forgotten.
+    pub(crate) reset_at: Option<String>,
+    /// `helm.pilothouse.dev/test-at`: with each new value what is deployed is tested.
+    pub(crate) test_at: Option<String>,
+    /// `helm.pilothouse.dev/suspend`: nothing is done until it is taken off.
+    pub(crate) suspend: bool,
     reconcile_period: Result<Option<Duration>, String>,
 }
 
@@ -81,16 +114,18 @@ impl Annotations {
     /// Reads them. A truth value that is none is logged and left at its default.
     pub(crate) fn read(ctx: &Context, object: &Dynamic) -> Self {
         let all = object.value().pointer("/metadata/annotations");
-        let text = |name: &str| all?.get(format!("{PREFIX}{name}"))?.as_str();
-        let truth = |name: &str, default: bool| match text(name) {
+        let at = |name: &str| all?.get(name)?.as_str();
+        let text = |name: &str| at(&format!("{PREFIX}{name}"));
+        let own = |name: &str| at(&format!("{OWN_PREFIX}{name}")).map(str::to_owned);
+        let truth_at = |name: &str, default: bool| match at(name) {
             None | Some("") => default,
             Some(word) => parse_bool(word).unwrap_or_else(|| {
-                let message =
-                    format_args!("annotation {PREFIX}{name} is not a truth value; taken as {default}");
+                let message = format_args!("annotation {name} is not a truth value; taken as {default}");
                 ctx.log(Level::Warn, message, &[("value", &word)]);
                 default
             }),
         };
+        let truth = |name: &str, default: bool| truth_at(&format!("{PREFIX}{name}"), default);
         let period = text("reconcile-period").map(|word| {
             go_duration::parse(word).ok_or_else(|| {
                 format!("annotation {PREFIX}reconcile-period: {word:?} is not a duration such as 1m30s")
@@ -100,8 +135,39 @@ impl Annotations {
             upgrade_force: truth("upgrade-force", false),
             rollback_force: truth("rollback-force", false),
             uninstall_wait: truth("uninstall-wait", false),
+            disable_hooks: PerOperation {
+                install: truth("install-disable-hooks", false),
+                upgrade: truth("upgrade-disable-hooks", false),
+                uninstall: truth("uninstall-disable-hooks", false),
+            },
+            descriptions: PerOperation {
+                install: text("install-description").map(str::to_owned),
+                upgrade: text("upgrade-description").map(str::to_owned),
+                uninstall: text("uninstall-description").map(str::to_owned),
+            },
+            rollback_to: own("rollback-to"),
+            force_at: own("force-at"),
+            reset_at: own("reset-at"),
+            test_at: own("test-at"),
+            suspend: truth_at(&format!("{OWN_PREFIX}suspend"), false),
             reconcile_period: period.transpose().map(|period| period.filter(|period| !period.is_zero())),
         }
+    }
+
+    /// The revision to go back to, and the words of the request.
+    ///
+    /// # Errors
+    /// Permanent, when it is no number.
+    pub(crate) fn way_back(&self) -> Result<Option<(u32, &str)>, Error> {
+        let words = self.rollback_to.as_deref().filter(|words| !words.is_empty());
+        let Some(words) = words else { return Ok(None) };
+        let revision = words.split('@').next().unwrap_or_default().trim();
+        let revision = revision.parse().map_err(|_| {
+            let message =
+                format!("annotation {OWN_PREFIX}rollback-to: {revision:?} is not the number of a revision");
+            Error::permanent("InvalidAnnotation", message)
+        })?;
+        Ok(Some((revision, words)))
     }
 
     /// `reconcile-period`.

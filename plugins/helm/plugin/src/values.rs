@@ -7,17 +7,23 @@ use helm_template::{List, Map, Value as HelmValue};
 use pilothouse_sdk::Error;
 use serde_json::Value;
 
-use crate::overrides;
+use crate::{overrides, values_from::Found};
 
-/// The object's spec with the overrides over it. Each override is a template first, then a `--set-string` line
+/// The object's spec with what was found elsewhere below it, and the overrides over it. Each override is a template first, then a `--set-string` line
 /// (`parseOverrides` of operator-sdk).
 ///
 /// # Errors
 /// Permanent: a spec that is no object (operator-sdk's words), an override that is no template or no such line.
-pub(crate) fn values(object: &Value, override_values: &BTreeMap<String, String>) -> Result<Map, Error> {
+pub(crate) fn values(
+    object: &Value,
+    found: &Found,
+    override_values: &BTreeMap<String, String>,
+) -> Result<Map, Error> {
     let Some(HelmValue::Map(spec)) = object.get("spec").map(to_value) else {
         return Err(Error::permanent("InvalidObject", "failed to get spec: expected map[string]interface{}"));
     };
+    let spec = if found.below.is_empty() { spec } else { merge_maps(&found.below, &spec) };
+    found.set_above(&spec)?;
     if override_values.is_empty() {
         return Ok(spec);
     }
@@ -72,7 +78,7 @@ mod tests {
     fn read(spec: &Value, overrides: &[(&str, &str)]) -> Result<String, Error> {
         let overrides =
             overrides.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-        to_json(&values(&json!({ "spec": spec }), &overrides)?)
+        to_json(&values(&json!({ "spec": spec }), &Found::default(), &overrides)?)
     }
 
     #[test]
@@ -93,16 +99,18 @@ mod tests {
 
     #[test]
     fn whole_numbers_of_the_spec_are_integers() {
-        let values = values(&json!({"spec": {"big": 1_000_000, "half": 0.5}}), &BTreeMap::new()).unwrap();
+        let values =
+            values(&json!({"spec": {"big": 1_000_000, "half": 0.5}}), &Found::default(), &BTreeMap::new())
+                .unwrap();
         assert_eq!(values.get("big").unwrap().type_name(), "int64");
         assert_eq!(values.get("half").unwrap().type_name(), "float64");
     }
 
     #[test]
     fn a_spec_that_is_no_object_and_an_override_that_is_no_path_are_refused() {
-        let error = values(&json!({"spec": "x"}), &BTreeMap::new()).unwrap_err();
+        let error = values(&json!({"spec": "x"}), &Found::default(), &BTreeMap::new()).unwrap_err();
         assert_eq!(error.message(), "failed to get spec: expected map[string]interface{}");
-        assert!(values(&json!({}), &BTreeMap::new()).is_err());
+        assert!(values(&json!({}), &Found::default(), &BTreeMap::new()).is_err());
         let error = read(&json!({}), &[("a[x]", "1")]).unwrap_err();
         assert!(error.message().starts_with("failed to parse override values: a[x]: "), "{error}");
     }

@@ -16,6 +16,9 @@ pub const FIRST_BACKOFF: Duration = Duration::from_secs(30);
 /// The longest wait between two attempts with the same inputs.
 pub const LONGEST_BACKOFF: Duration = Duration::from_mins(30);
 
+/// When an attempt is due that nobody is to make any more.
+pub const NEVER: Timestamp = Timestamp::MAX;
+
 /// What is wanted, and when.
 #[derive(Debug, Clone, Copy)]
 pub struct Wish<'a> {
@@ -23,6 +26,12 @@ pub struct Wish<'a> {
     pub inputs: &'a str,
     /// The digest that was brought about last, as the owner remembers it; none when it never was.
     pub remembered: Option<&'a str>,
+    /// How often a failed attempt is repeated; none: for ever, with ever longer waits. After that only another wish counts.
+    pub retries: Option<u32>,
+    /// A request to go back to a revision: the revision and the words it was asked with.
+    pub back: Option<(u32, &'a str)>,
+    /// The words with which a test of what is deployed was asked for.
+    pub test: Option<&'a str>,
     /// The time.
     pub now: Timestamp,
 }
@@ -104,6 +113,11 @@ pub enum Decision {
         /// that it was there before us and is to be upgraded.
         by_hand: bool,
     },
+    /// What is wanted is deployed, and a test of it was asked for.
+    Test {
+        /// The deployed revision.
+        revision: u32,
+    },
     /// What is wanted is deployed.
     Keep {
         /// The deployed revision.
@@ -131,10 +145,24 @@ pub fn decide(history: &History, wish: Wish<'_>) -> Decision {
     if !extra.is_empty() {
         return Decision::Supersede(extra);
     }
+    if let Some(decision) = asked_back(history, wish) {
+        return decision;
+    }
     match history.good() {
         Some(good) => installed(history, good, latest, wish),
         None => not_installed(history, latest, wish),
     }
+}
+
+/// A way back that was asked for and not gone yet.
+fn asked_back(history: &History, wish: Wish<'_>) -> Option<Decision> {
+    let (to, words) = wish.back?;
+    let good = history.deployed()?;
+    let is_done = history.entries().iter().any(|entry| entry.marks.asked.as_deref() == Some(words));
+    let target = history.get(to)?;
+    let is_possible = target.revision != good.revision && !target.status.is_pending();
+    let (failed, to, revision) = (good.revision, target.revision, history.next());
+    (!is_done && is_possible).then_some(Decision::Rollback { failed, to, revision, attempt: 1 })
 }
 
 /// The wait after so many failed attempts.
@@ -151,6 +179,10 @@ fn after(time: Timestamp, wait: Duration) -> Timestamp {
 
 fn pending(history: &History, latest: &Entry, wish: Wish<'_>) -> Decision {
     if latest.marks.progress.is_none() {
+        // Another operator worked for the same owner, and is not there any more: the helm command line names no owner.
+        if latest.controller.is_some() {
+            return Decision::Unlock { revision: latest.revision, status: Status::Failed };
+        }
         return await_or(latest, wish, Status::Failed);
     }
     let wanted = |inputs: &Option<String>| inputs.as_deref() == Some(wish.inputs);
@@ -203,7 +235,7 @@ fn not_installed(history: &History, latest: &Entry, wish: Wish<'_>) -> Decision 
     if failed.revision == latest.revision && failed.marks.may_have_applied() && !failed.marks.cleaned {
         return Decision::Clean { revision: failed.revision };
     }
-    match waits(failed, wish.now) {
+    match waits(failed, wish) {
         Some(until) => Decision::Hold { failed: failed.revision, deployed: None, until },
         None => Decision::Install { revision: history.next(), attempt: failed.marks.attempt + 1 },
     }
@@ -219,7 +251,7 @@ fn installed(history: &History, good: &Entry, latest: &Entry, wish: Wish<'_>) ->
     }
     let upgrade = |attempt| Decision::Upgrade { from: good.revision, revision: history.next(), attempt };
     let Some(failed) = last_failure(history, wish.inputs) else { return upgrade(1) };
-    match waits(failed, wish.now) {
+    match waits(failed, wish) {
         Some(until) => Decision::Hold { failed: failed.revision, deployed: Some(good.revision), until },
         None => upgrade(failed.marks.attempt + 1),
     }
@@ -246,7 +278,7 @@ fn go_back(history: &History, good: &Entry, latest: &Entry, wish: Wish<'_>) -> O
     if hopeful {
         return None;
     }
-    Some(match waits(latest, wish.now) {
+    Some(match waits(latest, Wish { retries: None, ..wish }) {
         Some(until) => Decision::Hold { failed: latest.revision, deployed: Some(good.revision), until },
         None => rollback(latest.marks.attempt + 1),
     })
@@ -258,6 +290,13 @@ fn settled(good: &Entry, wish: Wish<'_>) -> Option<Decision> {
         return None;
     }
     let (revision, wanted) = (good.revision, Some(wish.inputs));
+    let is_wanted = good.marks.inputs.as_deref() == wanted || good.marks.accepted.as_deref() == wanted;
+    if good.marks.progress.is_some() {
+        return Some(Decision::Resume { revision, outdated: !is_wanted });
+    }
+    if is_wanted && wish.test.is_some() && good.marks.tested.as_deref() != wish.test {
+        return Some(Decision::Test { revision });
+    }
     if good.marks.inputs.as_deref() == wanted {
         return Some(Decision::Keep { revision, by_hand: false });
     }
@@ -277,9 +316,12 @@ fn last_failure<'a>(history: &'a History, inputs: &str) -> Option<&'a Entry> {
 }
 
 /// Until when a failed attempt is not repeated; none: it may be repeated now.
-fn waits(failed: &Entry, now: Timestamp) -> Option<Timestamp> {
+fn waits(failed: &Entry, wish: Wish<'_>) -> Option<Timestamp> {
+    if wish.retries.is_some_and(|retries| failed.marks.attempt > retries) {
+        return Some(NEVER);
+    }
     let until = after(failed.touched?, backoff(failed.marks.attempt));
-    (until > now).then_some(until)
+    (until > wish.now).then_some(until)
 }
 
 #[cfg(test)]

@@ -22,10 +22,10 @@ pub use self::{
     history::{History, Limit},
     hook::{DeletePolicy, Hook, HookPhase, HookRun},
     marks::Marks,
-    operation::{Act, Action, HookState, Operation, Removal, Wait},
+    operation::{Act, Action, HookState, Operation, Removal, Tests, Wait},
     payload::{PayloadError, decode, encode},
     progress::{Progress, Stage},
     record::{ApplyMethod, Info, Release},
-    secret::{Entry, SECRET_TYPE, SecretError, Stored, secret_name, selector},
+    secret::{Controller, Entry, SECRET_TYPE, SecretError, Stored, secret_name, selector},
     status::Status,
 };

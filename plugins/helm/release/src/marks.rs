@@ -1,7 +1,7 @@
 //! What we know about a revision that Helm has no words for: annotations on its Secret. The helm command line ignores
 //! them, and drops them when it writes the Secret anew.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{Progress, Stage};
 
@@ -11,7 +11,13 @@ const PROGRESS: &str = "helm.pilothouse.dev/progress";
 const ROLLBACK: &str = "helm.pilothouse.dev/rollback-to";
 const ATTEMPT: &str = "helm.pilothouse.dev/attempt";
 const CLEANED: &str = "helm.pilothouse.dev/cleaned";
-const ALL: [&str; 6] = [INPUTS, ACCEPTED, PROGRESS, ROLLBACK, ATTEMPT, CLEANED];
+const FOUND: &str = "helm.pilothouse.dev/found";
+const ASKED: &str = "helm.pilothouse.dev/asked";
+const FORCED: &str = "helm.pilothouse.dev/forced";
+const TESTED: &str = "helm.pilothouse.dev/tested";
+const TEST_FAILURE: &str = "helm.pilothouse.dev/test-failure";
+const ALL: [&str; 11] =
+    [INPUTS, ACCEPTED, PROGRESS, ROLLBACK, ATTEMPT, CLEANED, FOUND, ASKED, FORCED, TESTED, TEST_FAILURE];
 
 /// Our own notes about a revision.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -28,6 +34,16 @@ pub struct Marks {
     pub attempt: u32,
     /// Whether what a failed install left behind has been taken away.
     pub cleaned: bool,
+    /// Objects of an install that were there before it, whatever they are called: its failure does not take them away.
+    pub found: BTreeSet<String>,
+    /// The last request for a way back that was known when this revision was made: it is not carried out again.
+    pub asked: Option<String>,
+    /// The same for a request to upgrade although nothing changed.
+    pub forced: Option<String>,
+    /// The last request for a test that was carried out.
+    pub tested: Option<String>,
+    /// What its last test found wrong.
+    pub test_failure: Option<String>,
 }
 
 impl Marks {
@@ -42,6 +58,16 @@ impl Marks {
             rollback: annotations.get(ROLLBACK).and_then(|word| word.parse().ok()),
             attempt: annotations.get(ATTEMPT).and_then(|word| word.parse().ok()).unwrap_or(0),
             cleaned: annotations.contains_key(CLEANED),
+            asked: text(ASKED),
+            forced: text(FORCED),
+            tested: text(TESTED),
+            test_failure: text(TEST_FAILURE),
+            found: annotations
+                .get(FOUND)
+                .into_iter()
+                .flat_map(|text| text.lines())
+                .map(str::to_owned)
+                .collect(),
         }
     }
 
@@ -54,6 +80,12 @@ impl Marks {
             self.rollback.map(|revision| revision.to_string()),
             (self.attempt > 0).then(|| self.attempt.to_string()),
             self.cleaned.then(|| "true".to_owned()),
+            (!self.found.is_empty())
+                .then(|| self.found.iter().map(String::as_str).collect::<Vec<_>>().join("\n")),
+            self.asked.clone(),
+            self.forced.clone(),
+            self.tested.clone(),
+            self.test_failure.clone(),
         ];
         ALL.into_iter().zip(values)
     }
@@ -84,6 +116,11 @@ mod tests {
             rollback: Some(4),
             attempt: 3,
             cleaned: true,
+            asked: Some("3".into()),
+            forced: Some("now".into()),
+            tested: Some("then".into()),
+            test_failure: Some("no answer".into()),
+            found: ["Secret \"a\"", "ConfigMap \"b\""].map(str::to_owned).into(),
         };
         let written = |marks: &Marks| {
             marks

@@ -5,151 +5,17 @@
 //! operation that is opened from there goes on where this one stood. An act that failed for a passing reason is simply
 //! not reported: the operation is dropped and opened again later.
 
+mod act;
 mod hooks;
+mod readiness;
 
 use std::time::Duration;
 
 use jiff::Timestamp;
 
+pub use act::{Act, Action, HookState, Removal, Tests, Wait};
+
 use crate::{Progress, Stage, Status, Stored};
-
-/// What an operation is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Action {
-    /// The first revision, or the first after an uninstall.
-    Install,
-    /// From one revision to the next.
-    Upgrade,
-    /// Back to what an older revision was.
-    Rollback,
-    /// Everything is taken away.
-    Uninstall,
-}
-
-impl Action {
-    /// The action of a status, for revisions under way.
-    #[must_use]
-    pub fn of(status: Status) -> Option<Self> {
-        Some(match status {
-            Status::PendingInstall => Self::Install,
-            Status::PendingUpgrade => Self::Upgrade,
-            Status::PendingRollback => Self::Rollback,
-            Status::Uninstalling => Self::Uninstall,
-            _ => return None,
-        })
-    }
-
-    /// The hook event before it.
-    #[must_use]
-    pub fn before(self) -> &'static str {
-        match self {
-            Self::Install => "pre-install",
-            Self::Upgrade => "pre-upgrade",
-            Self::Rollback => "pre-rollback",
-            Self::Uninstall => "pre-delete",
-        }
-    }
-
-    /// The hook event after it.
-    #[must_use]
-    pub fn after(self) -> &'static str {
-        match self {
-            Self::Install => "post-install",
-            Self::Upgrade => "post-upgrade",
-            Self::Rollback => "post-rollback",
-            Self::Uninstall => "post-delete",
-        }
-    }
-}
-
-/// Why the objects of a hook are deleted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Removal {
-    /// They stand in the way of a new run.
-    BeforeCreation,
-    /// All hooks of the event succeeded, or those before the one that failed.
-    Succeeded,
-    /// It failed.
-    Failed,
-}
-
-/// What is waited for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Wait {
-    /// The hook (its place in the record) has to come to an end. `until`: when it is taken for failed.
-    Run {
-        /// Its place in the record.
-        hook: usize,
-        /// When it is taken for failed.
-        until: Option<Timestamp>,
-    },
-    /// The hook's deleted objects have to be gone.
-    Gone {
-        /// Its place in the record.
-        hook: usize,
-    },
-}
-
-/// What has to be done next. Hooks are given by their place in the record.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Act {
-    /// Store the record and its marks; report with [`Operation::written`].
-    Write,
-    /// Look at the hook's objects; report with [`Operation::seen`].
-    Look {
-        /// The hook.
-        hook: usize,
-        /// The run they should be of.
-        run: String,
-    },
-    /// Ask for deletion of the hook's objects; report with [`Operation::removed`].
-    Remove {
-        /// The hook.
-        hook: usize,
-        /// Why.
-        why: Removal,
-    },
-    /// Create the hook's objects, marked with the run (so that [`Act::Look`] knows them again); report with
-    /// [`Operation::started`].
-    Start {
-        /// The hook.
-        hook: usize,
-        /// The run.
-        run: String,
-    },
-    /// Bring the release's objects about and delete those that only its origins have (for an uninstall: delete them);
-    /// report with [`Operation::main_done`].
-    Main,
-    /// Mark all other deployed revisions as superseded (for an uninstall: delete all records, this one last); report
-    /// with [`Operation::finished`].
-    Finish,
-    /// Nothing can be done before this happens.
-    Wait(Wait),
-    /// The operation came to its end.
-    Done,
-    /// The operation failed, and the record says so; for an uninstall: it starts again from its beginning.
-    Failed(String),
-}
-
-/// What a look at a hook's objects found.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum HookState {
-    /// There are none.
-    Absent,
-    /// There are, but they are not of this run.
-    Other,
-    /// They are being deleted.
-    Terminating,
-    /// They have not come to an end. `busy`: a process of theirs is running.
-    Running {
-        /// Whether a process of theirs is running.
-        busy: bool,
-    },
-    /// They came to a good end.
-    Succeeded,
-    /// They failed; the sentence says how.
-    Failed(String),
-}
 
 /// An operation on one revision.
 #[derive(Debug)]
@@ -159,6 +25,14 @@ pub struct Operation {
     progress: Progress,
     now: Timestamp,
     timeout: Option<Duration>,
+    /// How long the objects may take to be ready; none: nobody waits for them.
+    patience: Option<Duration>,
+    /// No hooks run.
+    without_hooks: bool,
+    /// Whether tests run after it, and are its failure when they fail.
+    tests: Option<Tests>,
+    /// What the record says of an operation that came to its end; none: Helm's words.
+    description: Option<String>,
     /// Something else is wanted by now: ends as failed as soon as nothing is running.
     outdated: bool,
     /// The record or the progress is not stored yet.
@@ -181,14 +55,19 @@ enum Step {
     Announced,
     /// So many hooks have been cleaned up.
     Cleaned(usize),
+    /// The objects are not ready.
+    Missing(String),
 }
 
 impl Operation {
     /// Opens the operation that a record says is under way. None: there is none, or somebody else's.
     #[must_use]
     pub fn resume(stored: Stored, now: Timestamp) -> Option<Self> {
-        let action = Action::of(stored.release.info.status)?;
         let progress = stored.marks.progress?;
+        let action = match stored.release.info.status {
+            Status::Deployed if progress.stage == Stage::Test => Action::Test,
+            status => Action::of(status)?,
+        };
         Some(Self::new(stored, action, progress, now, false))
     }
 
@@ -206,15 +85,68 @@ impl Operation {
         Some(operation)
     }
 
+    /// Begins a test of a deployed revision, asked for with these words.
+    #[must_use]
+    pub fn test(mut stored: Stored, words: &str, now: Timestamp) -> Self {
+        let progress = Progress::start(Stage::Test);
+        stored.marks.progress = Some(progress);
+        stored.marks.tested = Some(words.to_owned());
+        stored.marks.test_failure = None;
+        Self::new(stored, Action::Test, progress, now, true)
+    }
+
     fn new(stored: Stored, action: Action, progress: Progress, now: Timestamp, dirty: bool) -> Self {
-        let (timeout, outdated, step, ended) = (None, false, Step::Enter, None);
-        Self { stored, action, progress, now, timeout, outdated, dirty, step, ended }
+        let (timeout, patience, outdated, step, ended) = (None, None, false, Step::Enter, None);
+        let (without_hooks, description, tests) = (false, None, None);
+        Self {
+            stored,
+            action,
+            progress,
+            now,
+            timeout,
+            patience,
+            without_hooks,
+            tests,
+            description,
+            outdated,
+            dirty,
+            step,
+            ended,
+        }
     }
 
     /// A hook that runs longer than this has failed.
     #[must_use]
     pub fn with_timeout(mut self, timeout: Option<Duration>) -> Self {
         self.timeout = timeout;
+        self
+    }
+
+    /// The objects have to be ready within this time before hooks run after them. An uninstall waits for nothing.
+    #[must_use]
+    pub fn with_patience(mut self, patience: Option<Duration>) -> Self {
+        self.patience = patience.filter(|_| self.action != Action::Uninstall);
+        self
+    }
+
+    /// Tests run after an installation or an upgrade.
+    #[must_use]
+    pub fn with_tests(mut self, tests: Option<Tests>) -> Self {
+        self.tests = tests.filter(|_| matches!(self.action, Action::Install | Action::Upgrade));
+        self
+    }
+
+    /// What the record says when it came to its end, instead of Helm's words.
+    #[must_use]
+    pub fn with_description(mut self, description: Option<String>) -> Self {
+        self.description = description;
+        self
+    }
+
+    /// No hooks run.
+    #[must_use]
+    pub fn without_hooks(mut self, off: bool) -> Self {
+        self.without_hooks = off;
         self
     }
 
@@ -250,7 +182,8 @@ impl Operation {
         match self.progress.stage {
             Stage::Pre => Some(self.action.before()),
             Stage::Post => Some(self.action.after()),
-            Stage::Main | Stage::Finish => None,
+            Stage::Test => Some("test"),
+            Stage::Main | Stage::Ready | Stage::Finish => None,
         }
     }
 
@@ -271,8 +204,9 @@ impl Operation {
             }
             let act = match self.progress.stage {
                 Stage::Main => Some(Act::Main),
+                Stage::Ready => self.next_of_readiness(),
                 Stage::Finish => Some(Act::Finish),
-                Stage::Pre | Stage::Post => self.next_of_hooks(),
+                Stage::Pre | Stage::Post | Stage::Test => self.next_of_hooks(),
             };
             if let Some(act) = act {
                 return act;
@@ -296,11 +230,15 @@ impl Operation {
 
     /// All other records are as they should be.
     pub fn finished(&mut self) {
-        if self.action != Action::Uninstall {
+        if self.action == Action::Test {
+            self.stored.marks.progress = None;
+            self.dirty = true;
+        } else if self.action != Action::Uninstall {
+            let own = self.description.as_deref().filter(|own| !own.is_empty());
             let description = match self.action {
-                Action::Install => Some("Install complete"),
-                Action::Upgrade => Some("Upgrade complete"),
-                Action::Rollback | Action::Uninstall => None,
+                Action::Install => Some(own.unwrap_or("Install complete")),
+                Action::Upgrade => Some(own.unwrap_or("Upgrade complete")),
+                Action::Rollback | Action::Uninstall | Action::Test => None,
             };
             self.stored.release.info.status = Status::Deployed;
             if let Some(description) = description {
@@ -315,17 +253,21 @@ impl Operation {
 
     /// On to the next stage that has something to do.
     fn advance(&mut self) {
-        let next = match self.progress.stage {
+        let from = self.progress.stage;
+        let next = match from {
             Stage::Pre => Stage::Main,
-            Stage::Main => Stage::Post,
-            Stage::Post | Stage::Finish => Stage::Finish,
+            Stage::Main if self.patience.is_some() => Stage::Ready,
+            Stage::Main | Stage::Ready => Stage::Post,
+            Stage::Post if self.tests.is_some() => Stage::Test,
+            Stage::Post | Stage::Test | Stage::Finish => Stage::Finish,
         };
         self.enter(next);
-        if next == Stage::Post && self.order().is_empty() {
-            self.enter(Stage::Finish);
+        if matches!(next, Stage::Post | Stage::Test) && self.order().is_empty() {
+            self.advance();
             // An upgrade's objects may be applied twice without harm, a deletion may not be repeated after the records
-            // began to go: only that has to be told.
-            self.dirty = self.action == Action::Uninstall;
+            // began to go: only that has to be told, and whatever is waited for.
+            let waits = matches!(self.progress.stage, Stage::Post | Stage::Test);
+            self.dirty = waits || self.action == Action::Uninstall;
         }
     }
 
@@ -342,11 +284,23 @@ impl Operation {
 
     /// Nothing is running, something else is wanted, and leaving now does less harm than going on.
     fn is_abandoned(&self) -> bool {
-        let before_a_hook =
-            matches!(self.progress.stage, Stage::Pre | Stage::Post) && self.progress.attempt == 0;
-        self.outdated
-            && matches!(self.action, Action::Install | Action::Upgrade)
-            && (before_a_hook || self.progress.stage == Stage::Main)
+        let before_a_hook = matches!(self.progress.stage, Stage::Pre | Stage::Post | Stage::Test)
+            && self.progress.attempt == 0;
+        let early = before_a_hook || matches!(self.progress.stage, Stage::Main | Stage::Ready);
+        match self.action {
+            Action::Install | Action::Upgrade => self.outdated && early,
+            // A test changes nothing, so nothing is lost with it.
+            Action::Test => self.outdated,
+            Action::Rollback | Action::Uninstall => false,
+        }
+    }
+
+    /// A test that failed says nothing against the revision.
+    fn fail_test(&mut self, message: &str) {
+        self.stored.marks.test_failure = Some(message.to_owned());
+        self.stored.marks.progress = None;
+        self.dirty = true;
+        self.ended = Some(Err(message.to_owned()));
     }
 
     /// Ends the operation as failed, in Helm's words. An uninstall stays under way and begins anew.
@@ -358,6 +312,7 @@ impl Operation {
             Action::Upgrade => format!("Upgrade \"{name}\" failed: {message}"),
             Action::Rollback => format!("Rollback \"{name}\" failed: {message}"),
             Action::Uninstall => format!("Uninstall of \"{name}\" (revision {version}) failed: {message}"),
+            Action::Test => return self.fail_test(message),
         };
         release.info.description = description;
         if self.action == Action::Uninstall {

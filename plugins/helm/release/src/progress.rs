@@ -9,8 +9,12 @@ pub enum Stage {
     Pre,
     /// The objects of the release.
     Main,
+    /// Until those are ready.
+    Ready,
     /// Hooks after it.
     Post,
+    /// Tests after those.
+    Test,
     /// Only the records are left to be written.
     Finish,
 }
@@ -40,7 +44,9 @@ impl fmt::Display for Progress {
         let stage = match self.stage {
             Stage::Pre => "pre",
             Stage::Main => "main",
+            Stage::Ready => "ready",
             Stage::Post => "post",
+            Stage::Test => "test",
             Stage::Finish => "finish",
         };
         write!(f, "{stage}/{}/{}", self.hook, self.attempt)
@@ -55,7 +61,9 @@ impl FromStr for Progress {
         let stage = match words.next() {
             Some("pre") => Stage::Pre,
             Some("main") => Stage::Main,
+            Some("ready") => Stage::Ready,
             Some("post") => Stage::Post,
+            Some("test") => Stage::Test,
             Some("finish") => Stage::Finish,
             _ => return Err(()),
         };
@@ -71,7 +79,7 @@ mod tests {
 
     #[test]
     fn a_progress_is_read_as_it_is_written() {
-        for stage in [Stage::Pre, Stage::Main, Stage::Post, Stage::Finish] {
+        for stage in [Stage::Pre, Stage::Main, Stage::Ready, Stage::Post, Stage::Test, Stage::Finish] {
             let progress = Progress { stage, hook: 3, attempt: 1 };
             assert_eq!(progress.to_string().parse(), Ok(progress));
         }

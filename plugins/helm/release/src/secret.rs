@@ -64,6 +64,15 @@ pub struct Controller {
     controller: bool,
 }
 
+impl Controller {
+    /// Whether it is the object of a kind and name, whatever its version.
+    #[must_use]
+    pub fn is(&self, group: &str, kind: &str, name: &str) -> bool {
+        let own_group = self.api_version.rsplit_once('/').map_or("", |(group, _)| group);
+        own_group == group && self.kind == kind && self.name == name
+    }
+}
+
 /// What a Secret's metadata says about a revision: enough to decide, without the payload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
@@ -181,6 +190,14 @@ impl Stored {
     #[must_use]
     pub fn labels(&self) -> &BTreeMap<String, String> {
         &self.labels
+    }
+
+    /// When the record was written last; none while it is new.
+    #[must_use]
+    pub fn touched(&self) -> Option<Timestamp> {
+        let labels = self.metadata.as_ref()?.get("labels")?;
+        let at = |label: &str| labels.get(label)?.as_str()?.parse().ok();
+        Timestamp::from_second(at("modifiedAt").or_else(|| at("createdAt"))?).ok()
     }
 
     /// Takes over the metadata of the Secret as the cluster answered it.

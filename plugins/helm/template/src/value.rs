@@ -64,6 +64,12 @@ impl Value {
         Self::Bytes(bytes.into())
     }
 
+    /// What it is as an argument of a function, where that is something else: [`Object::in_interface`].
+    pub(crate) fn in_interface(&self) -> Option<Self> {
+        let Self::Object(object) = self else { return None };
+        object.in_interface()
+    }
+
     /// A value of a type of its own.
     pub fn object(object: impl Object) -> Self {
         Self::Object(ObjectRef::new(object))

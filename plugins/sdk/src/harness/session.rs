@@ -342,18 +342,24 @@ impl Host for Session {
     }
 
     fn counter_add(&self, name: &str, value: f64, labels: &[(String, String)]) {
-        if value.is_finite() && value >= 0.0 {
+        if is_metric_name(name) && value.is_finite() && value >= 0.0 {
             *self.cluster.state().metrics.entry(series(name, labels)).or_default() += value;
         }
     }
 
     fn gauge_set(&self, name: &str, value: f64, labels: &[(String, String)]) {
-        self.cluster.state().metrics.insert(series(name, labels), value);
+        if is_metric_name(name) {
+            self.cluster.state().metrics.insert(series(name, labels), value);
+        }
     }
 
     fn observe_seconds(&self, name: &str, value: f64, labels: &[(String, String)]) {
-        self.counter_add(&format!("{name}_sum"), value, labels);
-        self.counter_add(&format!("{name}_count"), 1.0, labels);
+        if is_metric_name(name) {
+            for (part, value) in [("sum", value), ("count", 1.0)] {
+                let series = series(&format!("{name}_{part}"), labels);
+                *self.cluster.state().metrics.entry(series).or_default() += value;
+            }
+        }
     }
 
     fn plugin_config(&self) -> String {
@@ -383,6 +389,13 @@ impl Host for Session {
     fn now(&self) -> SystemTime {
         self.cluster.now()
     }
+}
+
+/// The host's rule for names: what it would drop does not count here either.
+fn is_metric_name(name: &str) -> bool {
+    let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    let reserved = ["_total", "_bucket", "_sum", "_count"].iter().any(|suffix| name.ends_with(suffix));
+    !reserved && name.chars().all(allowed) && name.starts_with(|c: char| c.is_ascii_lowercase())
 }
 
 fn series(name: &str, labels: &[(String, String)]) -> String {

@@ -1,6 +1,6 @@
 //! Rendering for the linter, whose steps are not quite those of an installation.
 
-use super::{LintLog, Prepared, RenderError, RenderSettings};
+use super::{LintLog, Prepared, RenderError, RenderSettings, functions};
 use crate::{
     chart::Chart,
     coalesce::{Warnings, coalesce_values},
@@ -33,7 +33,8 @@ pub(crate) fn lint(
         }
         SchemaCache::default().validate(&chart, &values)?;
     }
-    Prepared::new(chart, shape).execute_raw(&values, settings).map(Some)
+    let functions = functions::all(chart.rules);
+    Prepared::new(chart, shape, functions).execute_raw(&values, settings).map(Some)
 }
 
 impl RenderSettings {

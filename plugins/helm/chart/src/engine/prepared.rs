@@ -2,12 +2,12 @@
 
 use super::{
     RenderError, RenderSettings,
-    functions::{self, NO_VALUE, SET_NAME, State, strip_no_value},
+    functions::{NO_VALUE, SET_NAME, State, strip_no_value},
     report,
     scope::ChartScopes,
 };
 use crate::{chart::Chart, dependencies::Shape, go_path, manifest::ManifestError, yaml};
-use helm_template::{Execution, Map, MissingKey, Str, TemplateSet};
+use helm_template::{Execution, Functions, Map, MissingKey, Str, TemplateSet};
 use std::{cmp::Reverse, collections::HashMap, rc::Rc};
 
 /// A chart ready to be rendered.
@@ -31,9 +31,9 @@ struct TemplateFile {
 
 impl Prepared {
     /// Parses all templates.
-    pub(super) fn new(chart: Chart, shape: Shape) -> Self {
+    pub(super) fn new(chart: Chart, shape: Shape, functions: Rc<Functions>) -> Self {
         let scopes = ChartScopes::new(&chart);
-        let mut set = TemplateSet::new(SET_NAME, functions::all(chart.rules));
+        let mut set = TemplateSet::new(SET_NAME, functions);
         let templates = parse(&scopes, &mut set);
         Self { chart, shape, scopes, set, templates }
     }
@@ -54,20 +54,35 @@ impl Prepared {
         values: &Map,
         settings: &RenderSettings,
     ) -> Result<Vec<(String, Vec<u8>)>, RenderError> {
+        let mut files = Vec::new();
+        self.execute_each(values, settings, |name, execute| {
+            files.push((name.to_owned(), execute()?));
+            Ok(())
+        })?;
+        Ok(files)
+    }
+
+    /// Goes through the templates in their order; each is executed where it is asked for.
+    pub(super) fn execute_each(
+        &self,
+        values: &Map,
+        settings: &RenderSettings,
+        mut each: impl FnMut(&str, &dyn Fn() -> Result<Vec<u8>, RenderError>) -> Result<(), RenderError>,
+    ) -> Result<(), RenderError> {
         let scopes = self.scopes.bind(values, settings);
         let state = Rc::new(State::new(settings));
         let how = Execution { missing_key: MissingKey::Zero, limits: settings.limits, state: Some(state) };
-        let mut files = Vec::new();
         let templates = self.templates.as_ref().map_err(|error| RenderError::Parse(error.clone()))?;
         for TemplateFile { name, scope } in templates {
             let Some(scope) = scopes.get(*scope) else { continue };
-            let written = self
-                .set
-                .execute(name, scope.dot(name), &how)
-                .map_err(|error| RenderError::Execute(report::exec_error(name, &error, self.chart.rules)))?;
-            files.push((name.clone(), written));
+            let execute = || {
+                let written = self.set.execute(name, scope.dot(name), &how);
+                written
+                    .map_err(|error| RenderError::Execute(report::exec_error(name, &error, self.chart.rules)))
+            };
+            each(name, &execute)?;
         }
-        Ok(files)
+        Ok(())
     }
 }
 

@@ -120,6 +120,30 @@ fn broken_charts_are_refused_in_helms_words() {
         (vec![("values.yaml", "a: 1")], "Chart.yaml file is missing"),
         (vec![("Chart.yaml", "apiVersion: v3\nname: a")], "validation: chart.metadata.version is required"),
         (vec![("Chart.yaml", "apiVersion: v9\nname: a\nversion: 1.0.0")], "unsupported chart version"),
+        (vec![("Chart.yaml", "apiVersion: v9\nname: [a]")], "unsupported chart version"),
+        (vec![("Chart.yaml", "APIversion: 2")], "unsupported chart version"),
+        (vec![(".helmignore", "["), ("Chart.yaml", "apiVersion: v9")], "unsupported chart version"),
+        (vec![(".helmignore", "Chart.yaml"), ("Chart.yaml", "apiVersion: v9")], "unsupported chart version"),
+        (vec![(".helmignore", "Chart.yaml"), GOOD], "Chart.yaml file is missing"),
+        (
+            vec![("Chart.yaml", "[a]")],
+            "cannot load Chart.yaml: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal array into Go value of type loader.chartBase",
+        ),
+        (
+            vec![("Chart.yaml", "apiVersion: [1]")],
+            "cannot load Chart.yaml: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal array into Go struct field .apiVersion of type string",
+        ),
+        (
+            vec![
+                ("Chart.yaml", "apiVersion: v3\nname: a\nversion: 1.0.0"),
+                ("Chart.lock", "dependencies: [5]"),
+            ],
+            "cannot load Chart.lock: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal number into .dependencies.0 of type v3.Dependency",
+        ),
+        (
+            vec![GOOD, ("Chart.lock", "dependencies: [5]")],
+            "cannot load Chart.lock: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal number into .dependencies.0 of type v2.Dependency",
+        ),
         (
             vec![("Chart.yaml", "apiVersion: v2\nversion: 1.0.0")],
             "validation: chart.metadata.name is required",

@@ -94,3 +94,30 @@ fn a_lock_is_read() {
         ("2020-01-01T00:00:00Z", "sha256:x", "d")
     );
 }
+
+#[test]
+fn a_lock_is_written_at_a_time() {
+    let wrong = |yaml: &str| Lock::decode(yaml::typed(yaml.as_bytes()).unwrap()).unwrap_err().json();
+    for (yaml, want) in [
+        ("generated: 5", "json: cannot unmarshal number into Go struct field .generated of type time.Time"),
+        ("generated: {}", "json: cannot unmarshal object into Go struct field .generated of type time.Time"),
+        (
+            "generated: tomorrow",
+            r#"parsing time "tomorrow" as "2006-01-02T15:04:05Z07:00": cannot parse "tomorrow" as "2006""#,
+        ),
+        (
+            "generated: 2020-01-01",
+            r#"parsing time "2020-01-01" as "2006-01-02T15:04:05Z07:00": cannot parse "" as "T""#,
+        ),
+        ("generated: 2020-02-30T00:00:00Z", r#"parsing time "2020-02-30T00:00:00Z": day out of range"#),
+        // The keys are read in their order.
+        (
+            "generated: 5\ndependencies: {}",
+            "json: cannot unmarshal object into Go struct field .dependencies of type []*v2.Dependency",
+        ),
+    ] {
+        assert_eq!(wrong(yaml), want, "{yaml}");
+    }
+    let lock = Lock::decode(yaml::typed(b"generated: \"2020-01-01T0:00:00,5Z\"").unwrap()).unwrap();
+    assert_eq!(lock.generated, "2020-01-01T0:00:00,5Z");
+}

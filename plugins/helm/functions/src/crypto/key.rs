@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 use super::der::{self, Reader};
 use super::elliptic::EllipticKey;
 use super::generator::Generator;
+use super::lattice::LatticeKey;
 use super::{elliptic, pem, pkcs8};
 use crate::register::fail;
 
@@ -18,6 +19,7 @@ pub(super) enum PrivateKey {
     Rsa(Box<RsaPrivateKey>),
     Elliptic(EllipticKey),
     Ed25519(Box<ed25519_dalek::SigningKey>),
+    Lattice(LatticeKey),
     /// Of no use but as the key of a certificate that is given: it cannot sign.
     X25519,
     Dsa(Dsa),
@@ -112,10 +114,10 @@ impl PrivateKey {
             }
             Self::Elliptic(key) => pem::encode("EC PRIVATE KEY", &key.to_der()?),
             Self::Ed25519(key) => {
-                let seed = der::element(der::OCTET_STRING, &der::element(der::OCTET_STRING, &key.to_bytes()));
                 let algorithm = der::sequence(&[&der::identifier(ED25519)]);
-                pem::encode("PRIVATE KEY", &der::sequence(&[&der::unsigned(&[]), &algorithm, &seed]))
+                wrapped(&algorithm, &der::element(der::OCTET_STRING, &key.to_bytes()))
             }
+            Self::Lattice(key) => wrapped(&key.algorithm(), &key.content()),
             Self::Dsa(Dsa(numbers)) => {
                 let mut content = der::unsigned(&[]);
                 content.extend(numbers.iter().flat_map(|number| der::unsigned(number)));
@@ -135,6 +137,7 @@ impl PrivateKey {
                 let bits = der::bit_string(key.verifying_key().as_bytes());
                 return Ok(der::sequence(&[&algorithm, &bits]));
             }
+            Self::Lattice(key) => return Ok(key.public()),
             Self::Dsa(_) => return Err(fail("x509: unsupported public key type: *dsa.PublicKey")),
             Self::X25519 => return Err(fail(NO_SIGNER)),
         };
@@ -149,6 +152,7 @@ impl PrivateKey {
             }
             Self::Elliptic(key) => der::sequence(&[&der::identifier(key.algorithm())]),
             Self::Ed25519(_) => der::sequence(&[&der::identifier(ED25519)]),
+            Self::Lattice(key) => key.algorithm(),
             Self::Dsa(_) | Self::X25519 => return Err(fail(NO_SIGNER)),
         })
     }
@@ -166,9 +170,16 @@ impl PrivateKey {
                 use ed25519_dalek::Signer as _;
                 Ok(key.sign(message).to_bytes().to_vec())
             }
+            Self::Lattice(key) => key.sign(message),
             Self::Dsa(_) | Self::X25519 => Err(fail(NO_SIGNER)),
         }
     }
+}
+
+/// A key as PKCS#8 wraps it, encoded.
+fn wrapped(algorithm: &[u8], content: &[u8]) -> String {
+    let content = der::element(der::OCTET_STRING, content);
+    pem::encode("PRIVATE KEY", &der::sequence(&[&der::unsigned(&[]), algorithm, &content]))
 }
 
 fn from_dsa(content: &[u8]) -> Option<PrivateKey> {

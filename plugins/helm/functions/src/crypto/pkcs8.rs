@@ -9,6 +9,7 @@ use rsa::pkcs1::DecodeRsaPrivateKey;
 use super::der::{self, Element, Reader};
 use super::elliptic;
 use super::key::{ED25519, PrivateKey};
+use super::lattice::{LatticeKey, Size};
 use crate::register::fail;
 
 /// Object identifiers of algorithms.
@@ -59,10 +60,14 @@ pub(super) fn read(content: &[u8]) -> Result<PrivateKey> {
         }
         X25519 if seed(key, parameters, "X25519")?.len() == 32 => Ok(PrivateKey::X25519),
         X25519 => Err(fail("crypto/ecdh: invalid private key size")),
-        other => Err(fail(format!(
-            "x509: PKCS#8 wrapping contained private key with unknown algorithm: {}",
-            dotted(other)
-        ))),
+        other => match Size::of(other) {
+            Some(_) if parameters.is_some() => Err(fail("x509: invalid ML-DSA private key parameters")),
+            Some(size) => LatticeKey::read(size, key).map(PrivateKey::Lattice),
+            None => Err(fail(format!(
+                "x509: PKCS#8 wrapping contained private key with unknown algorithm: {}",
+                dotted(other)
+            ))),
+        },
     }
 }
 

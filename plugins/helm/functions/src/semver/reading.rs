@@ -1,5 +1,8 @@
 //! The methods that read a version anew. What they return is an error as a value: it stops no template.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
 use helm_template::{CallError, Method, MethodBody, NamedType, Object, Signature, Str, Type, Value};
 
 use super::{SemverError, Version, object};
@@ -46,8 +49,18 @@ fn read(this: &Value, text: &[u8]) -> Result<Value, CallError> {
     match Version::parse(&String::from_utf8_lossy(text)) {
         Ok(version) => object::replace(this, version).map(|()| Value::object(NoError)),
         Err(wrong @ SemverError::Number(_)) => Ok(failure(&WRAPPED, wrong.to_string())),
-        Err(wrong) => Ok(error(wrong.to_string())),
+        Err(wrong) => Ok(the_error(wrong.to_string())),
     }
+}
+
+/// One of the errors that are variables of the package: always the same, to which `eq` looks.
+fn the_error(message: String) -> Value {
+    thread_local! {
+        static KNOWN: RefCell<BTreeMap<String, Value>> = const { RefCell::new(BTreeMap::new()) };
+    }
+    KNOWN.with_borrow_mut(|known| {
+        known.entry(message).or_insert_with_key(|message| error(message.as_str())).clone()
+    })
 }
 
 const MESSAGE: Method = Method {

@@ -61,6 +61,26 @@ const MAKERS: &[(&str, &[&str])] = &[
         concat!("$k := `", include_str!("keys/ed25519-pkcs8.pem"), "` }}{{ $c := genCAWithKey \"x\" 3 $k"),
         &["$c.Cert", "$c.Key"],
     ),
+    (
+        concat!("$k := `", include_str!("keys/ml-dsa-44.pem"), "` }}{{ $c := genCAWithKey \"x\" 3 $k"),
+        &["$c.Cert", "$c.Key"],
+    ),
+    (
+        concat!(
+            "$k := `",
+            include_str!("keys/ml-dsa-65.pem"),
+            "` }}{{ $c := genSelfSignedCertWithKey \"x\" nil (list \"y\") 3 $k"
+        ),
+        &["$c.Cert", "$c.Key"],
+    ),
+    (
+        concat!(
+            "$k := `",
+            include_str!("keys/ml-dsa-87.pem"),
+            "` }}{{ $a := genCAWithKey \"x\" 3 $k }}{{ $c := genSignedCert \"y\" nil (list \"y\") 3 $a"
+        ),
+        &["$a.Cert", "$c.Cert", "$c.Key"],
+    ),
     ("$k := bcrypt \"secret\"", &["$k"]),
     ("$k := htpasswd \"user\" \"secret\" | trimPrefix \"user:\"", &["$k"]),
 ];
@@ -99,6 +119,13 @@ fn keys_that_cannot_be_used_are_refused_in_gos_words() {
         include_str!("keys/secp256k1-pkcs8.pem"),
         include_str!("keys/x25519.pem"),
         include_str!("keys/ed448.pem"),
+        include_str!("keys/ml-dsa-parameters.pem"),
+        include_str!("keys/ml-dsa-empty.pem"),
+        include_str!("keys/ml-dsa-expanded.pem"),
+        include_str!("keys/ml-dsa-both.pem"),
+        include_str!("keys/ml-dsa-tag.pem"),
+        include_str!("keys/ml-dsa-short.pem"),
+        include_str!("keys/ml-dsa-length.pem"),
     ];
     let calls = keys.map(|key| Question::call(format!("{{{{ genCAWithKey \"x\" 3 `{key}` }}}}")));
     let Some(answers) = ask(&calls) else { return };

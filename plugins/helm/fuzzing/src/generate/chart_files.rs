@@ -2,7 +2,7 @@
 
 use super::lines::tables;
 use super::pipelines::Pipelines;
-use super::{idioms, metadata, schemas};
+use super::{chart_oddities, idioms, metadata, schemas};
 use crate::{Question, Random};
 
 /// What templates of charts print: everything that dependencies and values decide on.
@@ -22,6 +22,9 @@ pub(super) fn question(random: &mut Random) -> Question {
     let mut parts = Vec::new();
     let depth = if random.one_in(4) { 3 } else { 2 };
     chart(random, "", "top", depth, &mut parts);
+    if random.one_in(3) {
+        chart_oddities::add(random, &mut parts);
+    }
     parts.push(("values".to_owned(), values(random)));
     Question {
         op: "chart".to_owned(),

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use helm_chart::ignore::IgnoreRules;
 use helm_chart::strvals::{self, Style};
+use helm_chart::template::TemplateError;
 use helm_chart::values::merge_maps;
 use helm_chart::yaml::load_values;
 use helm_chart::{Chart, File, ParsedChart, Release, RenderSettings, Rendered, load_directory};
@@ -15,6 +16,9 @@ use crate::{Answer, Question};
 fn render(files: Vec<File>, question: &Question) -> Result<Rendered, String> {
     let chart: Chart = load_directory(files, &mut Vec::new()).map_err(|error| error.to_string())?;
     let values = load_values(question.part("values")).map_err(|error| error.to_string())?;
+    if chart.metadata.api_version == "v3" {
+        return Err(TemplateError::ChartV3.to_string());
+    }
     let settings =
         RenderSettings { limits: super::LIMITS, ..RenderSettings::new(Release::install("rel", "demo")) };
     ParsedChart::new(chart).render(&values, &settings).map_err(|error| error.to_string())

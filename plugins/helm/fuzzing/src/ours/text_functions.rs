@@ -76,7 +76,7 @@ fn text(value: &Value) -> String {
 
 /// A nil slice when there are no arguments, as Go's variadic parameters are.
 fn list(ty: &'static Type, items: &[Value]) -> Value {
-    Value::List(if items.is_empty() { List::nil(ty) } else { List::typed(ty, items.to_vec()) })
+    Value::List(List::typed(ty, items.to_vec()))
 }
 
 fn set(_: &mut Context, args: &[Value]) -> Result<Value, CallError> {

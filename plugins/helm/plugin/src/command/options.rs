@@ -186,6 +186,18 @@ pub(super) struct FindChartOptions {
     pub(super) version: String,
 }
 
+/// Options of `verify`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct VerifyOptions {
+    /// The chart's archive; its name is the one that the provenance file lists it under.
+    pub(super) archive: NamedFile,
+    /// The asset that is the provenance file.
+    pub(super) provenance: String,
+    /// The keys whose signatures count.
+    pub(super) keyring: NamedFile,
+}
+
 /// Options of `pick-tag`.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

@@ -146,6 +146,27 @@ fn a_release_that_was_there_before_the_operator_is_adopted_without_touching_anyt
 }
 
 #[test]
+fn objects_that_get_our_marks_when_they_are_taken_over_are_no_drift() {
+    let mut scene = Scene::installed(&json!({"replicas": 2}));
+    let release = scene.stored(1).release;
+    helm_writes(&scene, &release);
+    let forget = Patch::merge(&json!({"status": {"release": null}})).unwrap().subresource("status");
+    scene.cluster.kubectl().patch_ref::<Value>(&scene.object(), &forget).unwrap();
+    let labels =
+        json!({"metadata": {"labels": {"pilothouse.dev/plugin": null, "pilothouse.dev/owner": null}}});
+    let unmarked = Patch::merge(&labels).unwrap();
+    scene.cluster.kubectl().patch_ref::<Value>(&scene.deployment(), &unmarked).unwrap();
+    scene.runner.restart();
+    scene.settle();
+    let deployment = scene.get(&scene.deployment()).unwrap();
+    assert!(deployment["metadata"]["labels"]["pilothouse.dev/plugin"].is_string(), "{deployment}");
+    let events = scene.events();
+    let adopted = events.iter().find(|(reason, _)| reason == "ReleaseAdopted").unwrap();
+    assert_eq!(adopted.1, "took over revision 1: 1 of its objects got our marks");
+    assert!(!events.iter().any(|(reason, _)| reason == "DriftCorrected"), "{events:?}");
+}
+
+#[test]
 fn a_release_that_was_there_before_and_is_not_as_wanted_is_upgraded() {
     let mut scene = Scene::installed(&json!({"replicas": 2}));
     let release = scene.stored(1).release;
@@ -198,6 +219,7 @@ fn helm_pending(scene: &Scene, status: Status) {
 fn an_operation_of_helm_is_waited_for_and_taken_over_when_it_died() {
     for status in [Status::PendingUpgrade, Status::PendingRollback] {
         let mut scene = two_revisions();
+        scene.come_up();
         helm_pending(&scene, status);
         scene.runner.restart();
         scene.settle();
@@ -211,7 +233,7 @@ fn an_operation_of_helm_is_waited_for_and_taken_over_when_it_died() {
         scene.run_for(601);
         assert_eq!(scene.statuses(), ["superseded", "superseded", "failed", "deployed"]);
         assert_eq!(scene.stored(4).release.info.description, "Rollback to 2");
-        scene.truth("Ready");
+        scene.come_up();
     }
 }
 
@@ -248,4 +270,18 @@ fn a_record_that_cannot_be_read_is_told_and_nothing_is_done() {
     let (_, message) = scene.truth("Irreconcilable");
     assert!(message.contains("sh.helm.release.v1.web.v2"), "{message}");
     assert_eq!(scene.replicas(), Some(2));
+}
+
+#[test]
+fn an_operation_of_helm_that_waits_for_pods_is_given_more_time() {
+    let mut scene = two_revisions();
+    helm_pending(&scene, Status::PendingUpgrade);
+    scene.runner.restart();
+    scene.run_for(1800);
+    assert_eq!(scene.statuses().last(), Some(&"pending-upgrade"));
+    let (reason, message) = scene.truth("Reconciling");
+    assert_eq!(reason, "OperationInProgress");
+    assert!(message.contains("may still wait: Deployment web"), "{message}");
+    scene.run_for(1900);
+    assert_ne!(scene.statuses().last(), Some(&"pending-upgrade"));
 }

@@ -140,3 +140,131 @@ fn an_object_of_a_hook_is_not_brought_back() {
     assert_eq!(scene.get(&scene.job("migrate")), None);
     assert_eq!(Gvk::new("batch", "v1", "Job"), scene.job("migrate").kind);
 }
+
+const SCALER: &str = "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: web}\nspec:\n  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}\n  maxReplicas: 9\n";
+
+#[test]
+fn replicas_that_an_autoscaler_of_the_release_set_stay() {
+    let mut scene =
+        Scene::with(&json!({"replicas": 1}), &chart(&[("templates/scaler.yaml", SCALER)]), &json!({}));
+    scene.settle();
+    assert_eq!(scene.replicas(), Some(1), "at first as the chart has it");
+    patch(&scene, &scene.deployment(), &json!({"spec": {"replicas": 4}}));
+    scene.settle();
+    assert_eq!(scene.replicas(), Some(4));
+    patch(&scene, &scene.deployment(), &json!({"spec": {"replicas": 3, "minReadySeconds": 7}}));
+    scene.settle();
+    assert_eq!(scene.replicas(), Some(3));
+    scene.set(&json!({"image": "nginx:2"}));
+    scene.settle();
+    assert_eq!(scene.statuses(), ["superseded", "deployed"]);
+    assert_eq!(scene.replicas(), Some(3), "an upgrade scales nothing either");
+    scene.cluster.kubectl().delete_ref(&scene.deployment(), &Default::default()).unwrap();
+    scene.settle();
+    assert_eq!(scene.replicas(), Some(1), "what is made anew is made as the chart has it");
+}
+
+#[test]
+fn replicas_that_an_autoscaler_beside_the_release_set_stay() {
+    let mut scene = Scene::installed(&json!({"replicas": 1}));
+    let scaler = json!({"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {"name": "mine", "namespace": "shop"},
+        "spec": {"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}, "maxReplicas": 9}});
+    scene.cluster.create([scaler]).unwrap();
+    patch(&scene, &scene.deployment(), &json!({"spec": {"replicas": 4}}));
+    scene.settle();
+    assert_eq!(scene.replicas(), Some(4));
+    assert!(!scene.events().iter().any(|(reason, _)| reason == "DriftCorrected"));
+}
+
+fn with_release(release: &Value) -> Scene {
+    let mut scene = Scene::with(&json!({"replicas": 1}), &chart(&[]), &json!({ "release": release }));
+    scene.settle();
+    scene.cluster.forget_calls();
+    scene
+}
+
+#[test]
+fn what_a_rule_names_is_left_as_somebody_else_set_it() {
+    let rules = json!([{"paths": ["/spec/replicas"], "target": {"kind": "Deployment", "name": "we."}}]);
+    let mut scene = with_release(&json!({"driftDetection": {"ignore": rules}}));
+    patch(&scene, &scene.deployment(), &json!({"spec": {"replicas": 5, "revisionHistoryLimit": 3}}));
+    scene.settle();
+    assert_eq!(scene.replicas(), Some(5));
+    let image = json!({"spec": {"template": {"spec": {"containers": [{"name": "web", "image": "other"}]}}}});
+    patch(&scene, &scene.deployment(), &image);
+    scene.settle();
+    let deployment = scene.get(&scene.deployment()).unwrap();
+    assert_eq!(deployment["spec"]["template"]["spec"]["containers"][0]["image"], "nginx", "all else is not");
+    assert_eq!(scene.replicas(), Some(5));
+}
+
+#[test]
+fn drift_may_only_be_told() {
+    let mut scene = with_release(&json!({"driftDetection": {"mode": "warn"}}));
+    patch(&scene, &scene.deployment(), &json!({"spec": {"replicas": 5}}));
+    scene.settle();
+    assert_eq!(scene.replicas(), Some(5));
+    let (reason, message) = scene.truth("Drifted");
+    assert_eq!(
+        (reason.as_str(), message.as_str()),
+        ("DriftDetected", "differs from revision 1: apps/v1 Deployment shop/web")
+    );
+    let object = scene.object();
+    scene.runner.wake(&object, pilothouse_sdk::Reason::Resync);
+    scene.settle();
+    let told = scene.events().into_iter().filter(|(reason, _)| reason == "DriftDetected").count();
+    assert_eq!(told, 1, "once");
+    patch(&scene, &scene.deployment(), &json!({"spec": {"replicas": 1}}));
+    scene.settle();
+    assert_eq!(scene.condition("Drifted"), None);
+}
+
+#[test]
+fn an_object_may_opt_out_and_so_may_all_of_them() {
+    let mut scene = with_release(&json!({"driftDetection": {"mode": "disabled"}}));
+    patch(&scene, &scene.deployment(), &json!({"spec": {"replicas": 5}}));
+    scene.settle();
+    assert_eq!(scene.replicas(), Some(5));
+    let mut scene = with_release(&json!({}));
+    let annotations =
+        json!({"metadata": {"annotations": {"helm.pilothouse.dev/driftDetection": "disabled"}}});
+    patch(&scene, &scene.deployment(), &annotations);
+    patch(&scene, &scene.deployment(), &json!({"spec": {"replicas": 5}}));
+    scene.settle();
+    assert_eq!(scene.replicas(), Some(5));
+}
+
+#[test]
+fn what_is_suspended_is_left_alone_until_it_is_resumed() {
+    let mut scene = Scene::installed(&json!({"replicas": 1}));
+    let suspend = |value: Value| json!({"metadata": {"annotations": {"helm.pilothouse.dev/suspend": value}}});
+    patch(&scene, &scene.object(), &suspend(json!("true")));
+    scene.settle();
+    scene.truth("Paused");
+    scene.set(&json!({"replicas": 2}));
+    patch(&scene, &scene.deployment(), &json!({"spec": {"replicas": 5}}));
+    scene.settle();
+    assert_eq!((scene.replicas(), scene.statuses()), (Some(5), vec!["deployed"]));
+    patch(&scene, &scene.object(), &suspend(Value::Null));
+    scene.settle();
+    assert_eq!(scene.replicas(), Some(2));
+    assert_eq!(scene.condition("Paused"), None);
+}
+
+#[test]
+fn a_changed_rule_counts_at_once_and_one_that_is_none_is_told() {
+    let mut scene = with_release(&json!({}));
+    let rules = |name: &str| json!({"driftDetection": {"ignore": [{"paths": ["/spec/replicas"], "target": {"name": name}}]}});
+    scene.runner = scene.runner.binding(&json!({"chart": "charts/site", "release": rules("web")}));
+    let object = scene.object();
+    scene.runner.wake(&object, pilothouse_sdk::Reason::Configuration);
+    scene.settle();
+    patch(&scene, &scene.deployment(), &json!({"spec": {"replicas": 5}}));
+    scene.settle();
+    assert_eq!(scene.replicas(), Some(5));
+    scene.runner = scene.runner.binding(&json!({"chart": "charts/site", "release": rules("web(")}));
+    scene.runner.wake(&object, pilothouse_sdk::Reason::Configuration);
+    scene.settle();
+    let told = scene.web()["status"].to_string();
+    assert!(told.contains("is no pattern"), "{told}");
+}

@@ -127,3 +127,85 @@ fn a_bad_binding_is_told_on_the_object() {
     let told = scene.web()["status"].to_string();
     assert!(told.contains("is not a duration such as 5m"), "{told}");
 }
+
+/// Everything of the release is there but its records: somebody deleted them, or a backup did not have them.
+fn without_records(scene: &mut Scene) {
+    for entry in scene.history() {
+        scene.cluster.kubectl().delete_ref(&scene.secret(entry.revision), &Default::default()).unwrap();
+    }
+}
+
+#[test]
+fn a_failed_install_takes_nothing_away_that_was_there_before() {
+    let mut scene = Scene::installed(&json!({"replicas": 1}));
+    without_records(&mut scene);
+    // The first apply of the Deployment is a rehearsal.
+    scene.cluster.fail(Fault::webhook("no").verb(Verb::Apply).kind("Deployment").nth(2).times(1000));
+    scene.set(&json!({"extra": true}));
+    scene.settle();
+    assert_eq!(scene.statuses(), ["failed"]);
+    assert!(scene.get(&scene.deployment()).is_some(), "it was there before");
+    assert_eq!(scene.get(&scene.extra()), None, "the install brought it");
+    scene.cluster.heal();
+    scene.run_for(31);
+    assert_eq!(scene.statuses(), ["failed", "deployed"]);
+}
+
+#[test]
+fn an_install_over_what_is_there_is_rehearsed() {
+    let mut scene = Scene::installed(&json!({"replicas": 1}));
+    without_records(&mut scene);
+    scene.cluster.fail(Fault::webhook("no").verb(Verb::Apply).kind("Deployment").always());
+    scene.set(&json!({"extra": true}));
+    scene.settle();
+    assert!(scene.history().is_empty());
+    assert_eq!(scene.get(&scene.extra()), None);
+}
+
+#[test]
+fn drift_is_repaired_also_while_the_chart_is_broken() {
+    let mut scene = Scene::installed(&json!({"replicas": 1}));
+    scene.runner = scene.runner.asset("charts/site", [("Chart.yaml", "name: [")]);
+    scene.settle();
+    assert_eq!(scene.truth("Irreconcilable").0, "ReconcileError");
+    scene.cluster.kubectl().delete_ref(&scene.deployment(), &Default::default()).unwrap();
+    scene.settle();
+    assert_eq!(scene.replicas(), Some(1));
+    scene.truth("Irreconcilable");
+    scene.runner = scene.runner.asset("charts/site", chart(&[]));
+    scene.settle();
+    assert_eq!(scene.condition("Irreconcilable"), None);
+}
+
+#[test]
+fn an_operation_that_began_comes_to_its_end_also_when_the_chart_breaks_meanwhile() {
+    let mut scene = Scene::installed(&json!({"hooks": {"backup": true}}));
+    scene.set(&json!({"replicas": 2}));
+    scene.settle();
+    assert_eq!(scene.statuses(), ["deployed", "pending-upgrade"]);
+    scene.runner = scene.runner.asset("charts/site", [("Chart.yaml", "name: [")]);
+    scene.settle();
+    scene.complete("backup");
+    assert_eq!(scene.statuses(), ["superseded", "deployed"]);
+    assert_eq!(scene.replicas(), Some(2));
+}
+
+#[test]
+fn what_an_upgrade_makes_possible_is_no_reason_to_refuse_it() {
+    let thing = |words: &str, one: &str| {
+        let definition = format!(
+            "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {{name: things.example.com}}\n\
+             spec: {{group: example.com, scope: Namespaced, names: {{kind: Thing, plural: things, singular: thing}}, versions: [{{name: v1, \
+             served: true, storage: true, schema: {{openAPIV3Schema: {{type: object, properties: {{word: {{type: string, enum: {words}}}}}}}}}}}]}}\n"
+        );
+        let thing =
+            format!("apiVersion: example.com/v1\nkind: Thing\nmetadata: {{name: web-thing}}\nword: {one}\n");
+        chart(&[("templates/definition.yaml", &definition), ("templates/thing.yaml", &thing)])
+    };
+    let mut scene = Scene::with(&json!({}), &thing("[a]", "a"), &json!({}));
+    scene.run_for(60);
+    assert_eq!(scene.statuses(), ["deployed"], "{}", scene.web()["status"]);
+    scene.runner = scene.runner.asset("charts/site", thing("[a, b]", "b"));
+    scene.settle();
+    assert_eq!(scene.statuses(), ["superseded", "deployed"], "{}", scene.web()["status"]);
+}

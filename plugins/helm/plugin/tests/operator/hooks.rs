@@ -30,7 +30,7 @@ fn the_backup_is_made_before_anything_is_changed() {
     assert_eq!(scene.statuses(), ["superseded", "deployed"]);
     assert_eq!(scene.replicas(), Some(2));
     assert_eq!(scene.get(&scene.job("backup")), None, "deleted by its policy");
-    scene.truth("Ready");
+    scene.come_up();
 }
 
 #[test]

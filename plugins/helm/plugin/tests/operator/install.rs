@@ -43,7 +43,7 @@ fn conditions_and_status_are_operator_sdks_without_the_secrets() {
     scene.settle();
     assert_eq!(scene.truth("Deployed"), ("InstallSuccessful".into(), "Visit web with 1 replicas.".into()));
     scene.truth("Initialized");
-    scene.truth("Ready");
+    scene.come_up();
     let status = &scene.web()["status"];
     assert_eq!(status["deployedRelease"]["name"], NAME);
     let manifest = status["deployedRelease"]["manifest"].as_str().unwrap();
@@ -51,6 +51,12 @@ fn conditions_and_status_are_operator_sdks_without_the_secrets() {
     assert_eq!(status["release"]["revision"], 1);
     assert_eq!(status["release"]["chart"], "site-1.0.0");
     assert_eq!(status["release"]["appVersion"], "7");
+    let inventory = status["inventory"].as_array().unwrap();
+    let deployment =
+        json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": NAME, "namespace": NAMESPACE});
+    assert!(inventory.contains(&deployment), "{inventory:?}");
+    let operations = "helm_operations{action=\"install\",result=\"success\"}";
+    assert_eq!(scene.cluster.metric(operations), Some(1.0));
 }
 
 #[test]
@@ -237,7 +243,7 @@ fn a_release_that_belongs_to_another_object_is_a_collision() {
     scene.settle();
     let (_, message) = scene.truth("Irreconcilable");
     assert!(
-        message.ends_with("found existing release with name \"web\" that belongs to Blog \"web\""),
+        message.ends_with("found existing release with name \"web\" that belongs to charts.example.com/v1alpha1 Blog \"web\""),
         "{message}"
     );
 }
@@ -288,4 +294,57 @@ fn the_period_of_the_annotation_brings_the_object_back() {
     let (_, message) = scene.truth("Irreconcilable");
     assert!(message.contains("\"often\" is not a duration"), "{message}");
     assert_eq!(kind().kind, "Web");
+}
+
+#[test]
+fn definitions_of_a_disabled_dependency_are_not_created() {
+    let definition = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: things.example.com}\n\
+        spec: {group: example.com, scope: Namespaced, names: {kind: Thing, plural: things, singular: thing}, versions: []}\n";
+    let files = chart(&[
+        (
+            "Chart.yaml",
+            "apiVersion: v2\nname: site\nversion: 1.0.0\ndependencies: [{name: kinds, version: 1.0.0, condition: kinds.enabled}]\n",
+        ),
+        ("charts/kinds/Chart.yaml", "apiVersion: v2\nname: kinds\nversion: 1.0.0\n"),
+        ("charts/kinds/crds/things.yaml", definition),
+    ]);
+    let mut scene = Scene::with(&json!({"kinds": {"enabled": false}}), &files, &json!({}));
+    scene.settle();
+    assert_eq!(scene.statuses(), ["deployed"]);
+    let reference = ObjectRef::new(
+        Gvk::new("apiextensions.k8s.io", "v1", "CustomResourceDefinition"),
+        None,
+        "things.example.com",
+    );
+    assert_eq!(scene.get(&reference), None);
+}
+
+#[test]
+fn a_release_of_an_object_of_the_same_kind_in_another_group_is_a_collision() {
+    let mut scene = Scene::new(&json!({}));
+    scene.settle();
+    let mut secret: Value = scene.get(&scene.secret(1)).unwrap();
+    secret["metadata"]["ownerReferences"][0]["apiVersion"] = json!("old.example.com/v1alpha1");
+    scene.cluster.kubectl().replace(&secret).unwrap();
+    scene.settle();
+    let (_, message) = scene.truth("Irreconcilable");
+    assert!(message.ends_with("belongs to old.example.com/v1alpha1 Web \"web\""), "{message}");
+}
+
+#[test]
+fn a_variable_that_a_container_has_twice_counts_as_the_last_one_says() {
+    let twice = scene_deployment("env: [{name: A, value: '1'}, {name: B, value: b}, {name: A, value: '2'}]");
+    let mut scene = Scene::with(&json!({}), &chart(&[("templates/deployment.yaml", &twice)]), &json!({}));
+    scene.settle();
+    assert_eq!(scene.statuses(), ["deployed"]);
+    let deployment = scene.get(&scene.deployment()).unwrap();
+    let env = &deployment["spec"]["template"]["spec"]["containers"][0]["env"];
+    assert_eq!(env, &json!([{"name": "B", "value": "b"}, {"name": "A", "value": "2"}]));
+}
+
+fn scene_deployment(container: &str) -> String {
+    format!(
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: web}}\nspec:\n  selector: {{matchLabels: {{app: web}}}}\n  \
+         template:\n    metadata: {{labels: {{app: web}}}}\n    spec: {{containers: [{{name: web, image: nginx, {container}}}]}}\n"
+    )
 }

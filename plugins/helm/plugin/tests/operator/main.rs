@@ -10,10 +10,14 @@
 
 mod by_hand;
 mod crash;
+mod depends;
 mod drift;
 mod failures;
 mod hooks;
 mod install;
+mod readiness;
+mod requests;
 mod scene;
 mod uninstall;
 mod upgrade;
+mod values_from;

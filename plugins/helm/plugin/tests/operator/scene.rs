@@ -16,7 +16,7 @@ const FINALIZER: &str = "helm.sdk.operatorframework.io/uninstall-release";
 const CHART_YAML: &str = "apiVersion: v2\nname: site\nversion: 1.0.0\nappVersion: '7'\n";
 
 const VALUES: &str = "replicas: 1\nimage: nginx\nextra: false\npassword: hunter2\nbroken: false\n\
-                      hooks: {backup: false, migrate: false, restore: false, dump: false, bye: false}\n";
+                      hooks: {backup: false, migrate: false, restore: false, dump: false, bye: false, probe: false}\n";
 
 const DEPLOYMENT: &str = "apiVersion: apps/v1
 kind: Deployment
@@ -83,6 +83,7 @@ pub(crate) fn chart(changes: &[(&str, &str)]) -> Vec<(String, String)> {
     files.push(hook("restore", "pre-rollback", "before-hook-creation,hook-succeeded"));
     files.push(hook("dump", "pre-delete", "hook-succeeded"));
     files.push(hook("bye", "post-delete", "hook-succeeded,hook-failed"));
+    files.push(hook("probe", "test", "before-hook-creation"));
     for (path, text) in changes {
         files.retain(|(known, _)| known != path);
         files.push(((*path).to_owned(), (*text).to_owned()));
@@ -179,8 +180,16 @@ impl Scene {
     }
 
     pub(crate) fn annotate(&self, name: &str, value: &str) {
-        let patch =
-            json!({"metadata": {"annotations": {format!("helm.sdk.operatorframework.io/{name}"): value}}});
+        self.annotate_as(&format!("helm.sdk.operatorframework.io/{name}"), value);
+    }
+
+    /// Sets one of our own annotations.
+    pub(crate) fn ask(&self, name: &str, value: &str) {
+        self.annotate_as(&format!("helm.pilothouse.dev/{name}"), value);
+    }
+
+    fn annotate_as(&self, name: &str, value: &str) {
+        let patch = json!({"metadata": {"annotations": {name: value}}});
         let patch = pilothouse_sdk::Patch::merge(&patch).unwrap();
         self.cluster.kubectl().patch_ref::<Value>(&self.object(), &patch).unwrap();
     }
@@ -233,6 +242,13 @@ impl Scene {
 
     pub(crate) fn deployment(&self) -> ObjectRef {
         ObjectRef::new(Gvk::new("apps", "v1", "Deployment"), NAMESPACE, NAME)
+    }
+
+    /// Lets the pods come up, after which the release is ready.
+    pub(crate) fn come_up(&mut self) {
+        self.cluster.set_ready(&self.deployment()).unwrap();
+        self.settle();
+        self.truth("Ready");
     }
 
     pub(crate) fn replicas(&self) -> Option<u64> {

@@ -187,3 +187,30 @@ fn deleting_the_operator_first_leaves_nothing_stuck_once_it_is_back() {
     let gone = ObjectRef::new(Gvk::new("", "v1", "ConfigMap"), NAMESPACE, "nothing");
     assert_eq!(scene.get(&gone), None);
 }
+
+#[test]
+fn what_is_outside_of_the_namespace_goes_too_when_the_records_are_gone() {
+    let mut scene = Scene::installed(&json!({}));
+    scene.cluster.kubectl().delete_ref(&scene.secret(1), &DeleteOptions::default()).unwrap();
+    scene.delete();
+    scene.settle();
+    assert_eq!(scene.get(&scene.object()), None);
+    assert_eq!(scene.get(&scene.role()), None);
+    assert!(scene.objects().is_empty(), "{:?}", scene.objects());
+}
+
+#[test]
+fn a_namespace_that_goes_is_not_kept_by_a_hook_that_cannot_run_in_it() {
+    let mut scene = Scene::installed(&json!({"hooks": {"dump": true}}));
+    let namespace = ObjectRef::new(Gvk::new("", "v1", "Namespace"), None, NAMESPACE);
+    let going = Patch::merge(&json!({"metadata": {"finalizers": ["kubernetes"]}})).unwrap();
+    scene.cluster.kubectl().patch_ref::<Value>(&namespace, &going).unwrap();
+    scene.cluster.kubectl().delete_ref(&namespace, &DeleteOptions::default()).unwrap();
+    scene
+        .cluster
+        .fail(Fault::webhook("because it is being terminated").verb(Verb::Create).kind("Job").always());
+    scene.delete();
+    scene.settle();
+    assert_eq!(scene.get(&scene.object()), None);
+    assert_eq!(scene.get(&scene.role()), None);
+}

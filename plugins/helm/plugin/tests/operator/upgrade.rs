@@ -128,7 +128,7 @@ fn an_upgrade_that_fails_half_way_is_rolled_back_and_not_repeated_at_once() {
     assert_eq!(scene.statuses(), ["superseded", "failed", "superseded", "deployed"]);
     assert_eq!(scene.replicas(), Some(9));
     assert_eq!(scene.condition("ReleaseFailed"), None);
-    scene.truth("Ready");
+    scene.come_up();
 }
 
 #[test]
@@ -172,7 +172,7 @@ fn going_back_to_what_is_deployed_ends_the_failure() {
     scene.settle();
     assert_eq!(scene.statuses(), ["superseded", "failed", "deployed"]);
     assert_eq!(scene.condition("ReleaseFailed"), None);
-    scene.truth("Ready");
+    scene.come_up();
 }
 
 #[test]
@@ -243,4 +243,37 @@ fn labels_of_the_user_go_on_to_the_next_revision() {
     scene.set(&json!({"replicas": 2}));
     scene.settle();
     assert_eq!(scene.stored(2).labels()["team"], "a");
+}
+
+#[test]
+fn a_change_of_hooks_or_notes_or_of_the_charts_version_alone_is_a_revision_too() {
+    let hook = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: bye, annotations: {helm.sh/hook: post-delete, words: new}}\n";
+    for (path, text) in [
+        ("templates/hooks/bye.yaml", hook),
+        ("templates/NOTES.txt", "Other words."),
+        ("Chart.yaml", "apiVersion: v2\nname: site\nversion: 1.0.1\nappVersion: '7'\n"),
+    ] {
+        let mut scene = Scene::installed(&json!({}));
+        scene.runner = scene.runner.asset("charts/site", chart(&[(path, text)]));
+        scene.settle();
+        assert_eq!(scene.statuses(), ["superseded", "deployed"], "{path}");
+    }
+}
+
+#[test]
+fn a_chart_with_a_random_password_is_upgraded_when_something_else_changes_and_never_by_itself() {
+    let random = "apiVersion: v1\nkind: Secret\nmetadata: {name: web-random}\nstringData: {word: {{ randAlphaNum 9 }}}\n";
+    let mut scene = Scene::with(&json!({}), &chart(&[("templates/random.yaml", random)]), &json!({}));
+    scene.settle();
+    let object = scene.object();
+    for _ in 0..3 {
+        scene.runner.wake(&object, pilothouse_sdk::Reason::Resync);
+        scene.settle();
+        scene.runner.restart();
+        scene.run_for(4000);
+    }
+    assert_eq!(scene.statuses(), ["deployed"]);
+    scene.set(&json!({"replicas": 2}));
+    scene.settle();
+    assert_eq!(scene.statuses(), ["superseded", "deployed"]);
 }

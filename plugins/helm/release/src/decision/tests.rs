@@ -46,7 +46,10 @@ fn decided(entries: Vec<Entry>, inputs: &str) -> Decision {
 }
 
 fn decided_at(entries: Vec<Entry>, inputs: &str, remembered: Option<&str>, now: i64) -> Decision {
-    decide(&entries.into_iter().collect(), Wish { inputs, remembered, now: at(now) })
+    decide(
+        &entries.into_iter().collect(),
+        Wish { inputs, remembered, retries: None, back: None, test: None, now: at(now) },
+    )
 }
 
 use Status::{

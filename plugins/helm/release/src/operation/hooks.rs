@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Act, Action, HookState, Operation, Removal, Step, Wait};
+use super::{Act, Action, HookState, Operation, Removal, Step, Tests, Wait};
 use crate::{DeletePolicy, Hook, HookPhase, HookRun, Progress, Stage, hook::order};
 
 /// How often a hook is begun whose objects vanish before anybody saw how they ended.
@@ -44,7 +44,9 @@ impl Operation {
 
     /// The places of the stage's hooks in the order in which they run.
     pub(super) fn order(&self) -> Vec<usize> {
-        self.event().map_or_else(Vec::new, |event| order(&self.stored.release.hooks, event))
+        let runs = !self.without_hooks || self.progress.stage == Stage::Test;
+        let event = self.event().filter(|_| runs);
+        event.map_or_else(Vec::new, |event| order(&self.stored.release.hooks, event))
     }
 
     /// None: something was decided, ask again.
@@ -66,7 +68,7 @@ impl Operation {
         match self.step.clone() {
             Step::Announced => Some(Act::Start { hook: place, run: self.run() }),
             Step::Seen(state) => self.judge(place, state),
-            Step::Enter | Step::Clear | Step::Cleaned(_) => Some(self.look(place)),
+            Step::Enter | Step::Clear | Step::Cleaned(_) | Step::Missing(_) => Some(self.look(place)),
         }
     }
 
@@ -100,7 +102,7 @@ impl Operation {
             Step::Seen(HookState::Absent) | Step::Enter | Step::Clear => {}
             Step::Seen(HookState::Terminating) => return Some(Act::Wait(Wait::Gone { hook: place })),
             Step::Seen(_) => return Some(Act::Remove { hook: place, why: Removal::BeforeCreation }),
-            Step::Announced | Step::Cleaned(_) => self.step = Step::Enter,
+            Step::Announced | Step::Cleaned(_) | Step::Missing(_) => self.step = Step::Enter,
         }
         self.announce(place, 1);
         None
@@ -182,7 +184,11 @@ impl Operation {
     /// Writes the failure down before anything is cleaned up, so that the cleaning is not taken for a lost run.
     fn fail_hook(&mut self, place: usize, message: &str) {
         self.complete(place, HookPhase::Failed);
-        self.stored.release.info.description = message.to_owned();
+        if self.progress.stage == Stage::Test {
+            self.stored.marks.test_failure = Some(message.to_owned());
+        } else {
+            message.clone_into(&mut self.stored.release.info.description);
+        }
         self.step = Step::Enter;
     }
 
@@ -193,8 +199,15 @@ impl Operation {
         if let Some(act) = self.clean(&removals) {
             return Some(act);
         }
-        let message = self.stored.release.info.description.clone();
+        let message = match self.progress.stage {
+            Stage::Test => self.stored.marks.test_failure.clone().unwrap_or_default(),
+            _ => self.stored.release.info.description.clone(),
+        };
         match (self.action, self.progress.stage) {
+            (Action::Install | Action::Upgrade, Stage::Test) if self.tests == Some(Tests::Told) => {
+                self.enter(Stage::Finish);
+            }
+            (Action::Install | Action::Upgrade, Stage::Test) => self.fail(&format!("test failed: {message}")),
             (Action::Uninstall, Stage::Post) => self.enter(Stage::Finish),
             (Action::Install, stage) => {
                 let event = if stage == Stage::Pre { "pre-install" } else { "post-install" };

@@ -105,6 +105,10 @@ impl World {
                 died()?;
                 operation.main_done(result);
             }
+            Act::LookReady => {
+                died()?;
+                operation.readiness(Ok(None));
+            }
             Act::Finish => {
                 died()?;
                 operation.finished();

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use crate::error::CallError;
 use crate::fmt::sprintf;
-use crate::value::{Kind, Str, Value};
+use crate::value::{Kind, Str, Type, Value};
 
 /// A value as comparison sees it; objects as the plain value they stand for.
 enum Basic {
@@ -12,6 +12,7 @@ enum Basic {
     Int(i64),
     Uint(u64),
     Float(f64),
+    Complex,
     String(Str),
     Other,
 }
@@ -24,6 +25,7 @@ impl Basic {
             Value::Uint(number, _) => Self::Uint(*number),
             Value::Float(number, _) => Self::Float(*number),
             Value::String(text) => Self::String(text.clone()),
+            Value::Object(object) if object.ty() == Type::Complex => Self::Complex,
             Value::Object(object) => object.underlying().map_or(Self::Other, |plain| Self::of(&plain)),
             _ => Self::Other,
         }
@@ -61,6 +63,7 @@ fn equal(a: &Value, b: &Value) -> Result<bool, CallError> {
         #[expect(clippy::float_cmp, reason = "Go's == on floats is exact")]
         (Basic::Float(x), Basic::Float(y)) => x == y,
         (Basic::String(x), Basic::String(y)) => x == y,
+        (Basic::Complex, Basic::Complex) => a.plain_equal(b) == Some(true),
         (Basic::Int(x), Basic::Uint(y)) | (Basic::Uint(y), Basic::Int(x)) => u64::try_from(x) == Ok(y),
         (Basic::Other, Basic::Other) => return other_equal(a, b),
         _ if matches!(a, Value::Nil) || matches!(b, Value::Nil) => false,
@@ -100,7 +103,7 @@ pub(super) fn lt(a: &Value, b: &Value) -> Result<bool, CallError> {
         return Err(bad_type());
     }
     Ok(match (x, y) {
-        (Basic::Bool(_), Basic::Bool(_)) => return Err(bad_type()),
+        (Basic::Bool(_), Basic::Bool(_)) | (Basic::Complex, Basic::Complex) => return Err(bad_type()),
         (Basic::Int(x), Basic::Int(y)) => x < y,
         (Basic::Uint(x), Basic::Uint(y)) => x < y,
         (Basic::Float(x), Basic::Float(y)) => x < y,
@@ -119,7 +122,7 @@ pub(super) fn le(a: &Value, b: &Value) -> Result<bool, CallError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{List, Map, Type};
+    use crate::{List, Map};
 
     #[test]
     fn signed_and_unsigned_integers_compare_by_value() {

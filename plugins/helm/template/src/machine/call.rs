@@ -74,9 +74,7 @@ impl Machine<'_> {
     /// Takes the methods of pointers from structs that are arguments.
     fn box_arguments(&mut self, base: usize) {
         for value in self.values.get_mut(base..).unwrap_or_default() {
-            if let Value::Object(object) = value
-                && let Some(boxed) = object.in_interface()
-            {
+            if let Some(boxed) = value.in_interface() {
                 *value = boxed;
             }
         }

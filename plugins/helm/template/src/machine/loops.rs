@@ -93,8 +93,9 @@ impl Machine<'_> {
         let items = match Items::of(&operand.value) {
             None if matches!(operand.value, Value::Nil) => None,
             None => {
-                let value = in_interface(&operand.value);
-                return self.message(format!("range can't iterate over {}", shown(&value)));
+                let bare = operand.value.in_interface();
+                let value = shown(bare.as_ref().unwrap_or(&operand.value));
+                return self.message(format!("range can't iterate over {value}"));
             }
             Some(Items::Numbers(..) | Items::Objects(..)) if declared > 1 => {
                 let number = shown(&operand.value);
@@ -140,12 +141,6 @@ impl Machine<'_> {
             self.dot = ended.outer;
         }
     }
-}
-
-/// A value as Go's functions get it: what only a pointer to it can do is lost.
-fn in_interface(value: &Value) -> Value {
-    let bare = if let Value::Object(object) = value { object.in_interface() } else { None };
-    bare.unwrap_or_else(|| value.clone())
 }
 
 /// A value within a message.

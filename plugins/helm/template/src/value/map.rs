@@ -110,7 +110,7 @@ impl Map {
     }
 
     /// Where the entries lie, for telling maps apart; 0 for the nil map.
-    pub(crate) fn address(&self) -> usize {
+    pub fn address(&self) -> usize {
         self.entries.as_ref().map_or(0, |entries| Rc::as_ptr(entries).addr())
     }
 

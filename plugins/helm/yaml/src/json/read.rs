@@ -14,7 +14,7 @@ use super::{Error, MAX_DEPTH};
 ///
 /// The value as far as it could be read, which is nil for a syntax error, and what is wrong.
 pub fn from_json(bytes: &[u8]) -> (Value, Option<Error>) {
-    let mut reader = Reader { bytes, position: 0, frames: Vec::new(), range: None };
+    let mut reader = Reader::new(bytes);
     match reader.run() {
         Ok(value) => (value, reader.range),
         Err(error) => (Value::Nil, Some(error)),
@@ -59,7 +59,7 @@ pub struct StreamError {
 ///
 /// What is wrong and where.
 pub fn first_from_json(bytes: &[u8]) -> Result<Option<(Value, usize)>, StreamError> {
-    let mut reader = Reader { bytes, position: 0, frames: Vec::new(), range: None };
+    let mut reader = Reader { buffer: FIRST_BUFFER, ..Reader::new(bytes) };
     reader.skip_space();
     if reader.peek().is_none() {
         return Ok(None);
@@ -90,7 +90,12 @@ struct Reader<'t> {
     frames: Vec<Frame>,
     /// The first number that no `float64` can hold. Reading goes on behind it.
     range: Option<Error>,
+    /// How much of a stream Go has in its buffer at first; everything where there is no stream.
+    buffer: usize,
 }
+
+/// The buffer that `json.Decoder` begins with. It is doubled whenever a value goes on behind its end.
+const FIRST_BUFFER: usize = 64;
 
 /// What stands where a value, a key or the end of a collection may.
 type Step = Result<Option<Value>, Error>;
@@ -100,6 +105,10 @@ fn unexpected_end() -> Error {
 }
 
 impl<'t> Reader<'t> {
+    fn new(bytes: &'t [u8]) -> Self {
+        Self { bytes, position: 0, frames: Vec::new(), range: None, buffer: usize::MAX }
+    }
+
     /// A value with nothing but space around it.
     fn run(&mut self) -> Result<Value, Error> {
         let value = self.one()?;
@@ -141,9 +150,20 @@ impl<'t> Reader<'t> {
         }
     }
 
+    /// The rest as far as Go's buffer has it when it comes here: of a character or an escape across the end of the
+    /// buffer complaints show only the beginning.
+    fn in_sight(&self) -> &'t [u8] {
+        let mut end = self.buffer;
+        while end <= self.position {
+            end = end.saturating_mul(2);
+        }
+        let rest = self.rest();
+        rest.get(..end - self.position).unwrap_or(rest)
+    }
+
     /// Complains about the character here, or about the end.
     fn invalid<T>(&self, place: &str) -> Result<T, Error> {
-        let character = string::first_character(self.rest());
+        let character = string::first_character(self.in_sight());
         if character.is_empty() {
             return Err(unexpected_end());
         }

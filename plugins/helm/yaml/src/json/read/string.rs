@@ -63,11 +63,14 @@ impl<'t> Reader<'t> {
 
     /// `\uXXXX`, or two of them that make a surrogate pair.
     fn code(&mut self) -> Result<char, Error> {
-        let rest = self.rest();
+        // Go asks for more of a stream only when the escape may still become one.
+        let begins_well = |escape: &[u8]| escape.iter().skip(2).all(u8::is_ascii_hexdigit);
+        let rest = match self.in_sight() {
+            cut_off if cut_off.len() < 6 && begins_well(cut_off) => self.rest(),
+            rest => rest,
+        };
         if rest.len() < 6 {
-            let digits = rest.get(2..).unwrap_or_default();
-            let cut_off = digits.iter().all(u8::is_ascii_hexdigit);
-            return if cut_off { Err(unexpected_end()) } else { self.bad_escape(rest.len()) };
+            return if begins_well(rest) { Err(unexpected_end()) } else { self.bad_escape(rest.len()) };
         }
         let Some(first) = code_unit(rest) else { return self.bad_escape(6) };
         self.position += 6;

@@ -1,0 +1,152 @@
+//! Drift of a release: what of it is not as it was applied is applied again.
+
+use helm_release::{Operation, Status};
+use pilothouse_sdk::{ApplyOptions, Change, Error, Event, KubeError, ObjectRef, Watch};
+use serde_json::Value;
+
+use crate::{
+    apply::{Applied, Items, is_refusal},
+    call::Call,
+    drive::Ended,
+    options::DriftMode,
+    releases::Prepared,
+    report::{Concern, explain},
+};
+
+impl Call<'_> {
+    /// Applies a deployed revision; what had to be changed is drift. Answers what differs and is left as it is.
+    pub(crate) fn repair(&self, prepared: &Prepared) -> Result<Vec<ObjectRef>, Error> {
+        self.repair_or_adopt(prepared, false)
+    }
+
+    /// The same for a release that was there before us: what is written then are our marks.
+    pub(crate) fn repair_or_adopt(&self, prepared: &Prepared, adopts: bool) -> Result<Vec<ObjectRef>, Error> {
+        let failed = |error| {
+            let error = explain(error, Concern::Reconcile);
+            self.watched_failure(error, Some(prepared))
+        };
+        let mode = self.settings().release.drift_detection.mode;
+        if mode == DriftMode::Disabled {
+            return Ok(Vec::new());
+        }
+        let (references, items) = self.items_now(prepared).map_err(|error| failed(error.into()))?;
+        let items = Items { references: &references, items: &items };
+        if mode == DriftMode::Warn {
+            return self.differing(&items).map_err(|error| failed(error.into()));
+        }
+        match self.apply(&items, false).map_err(failed)? {
+            Applied::Done(changed) if changed.is_empty() => Ok(Vec::new()),
+            Applied::Done(changed) => {
+                if adopts {
+                    let objects = changed.len();
+                    let message = format!(
+                        "took over revision {}: {objects} of its objects got our marks",
+                        prepared.revision
+                    );
+                    self.ctx().publish(&Event::normal("ReleaseAdopted", message));
+                    return Ok(Vec::new());
+                }
+                let message = format!("changed back to revision {}: {}", prepared.revision, listed(&changed));
+                self.count_drift(&changed);
+                self.ctx().publish(&Event::normal("DriftCorrected", message));
+                Ok(Vec::new())
+            }
+            Applied::Refused(message) => Err(failed(Error::retry("ReconcileError", message))),
+            Applied::WaitingFor(kind) => {
+                Err(failed(Error::retry("KindNotServed", format!("the cluster does not serve {kind}"))))
+            }
+        }
+    }
+
+    /// Which objects are not as they would be applied.
+    fn differing(&self, all: &Items<'_>) -> Result<Vec<ObjectRef>, KubeError> {
+        let options = ApplyOptions { force: true, dry_run: true, stop_on_error: false };
+        let answers = self.kube().apply(all.items, options);
+        let mut differing = Vec::new();
+        for ((answer, reference), item) in answers.into_iter().zip(all.references).zip(all.items) {
+            match answer {
+                Ok(applied) if applied.change == Change::Unchanged => {}
+                Ok(applied) => {
+                    let live: Option<Value> = self.kube().get_ref(reference)?;
+                    if live.is_none_or(|live| differs(&live, &item.object, applied.generation)) {
+                        differing.push(reference.clone());
+                    }
+                }
+                // What the cluster does not want as it is told by who applies it.
+                Err(error) if is_refusal(&error) || matches!(error, KubeError::UnknownKind(_)) => {
+                    differing.push(reference.clone());
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(differing)
+    }
+
+    /// What can be done while nobody can tell what is wanted, because the chart or the values cannot be read: our own
+    /// operation goes on, since its record holds all that it needs, and what is deployed stays repaired. Answers the error
+    /// with what the release is woken by.
+    pub(crate) fn keep_up(&self, error: Error) -> Error {
+        self.keep_up_or_fail()
+            .unwrap_or_else(|failure| {
+                let fields: [(&str, &dyn std::fmt::Display); 1] = [("reason", &failure.message())];
+                self.ctx().log(
+                    pilothouse_sdk::Level::Warn,
+                    format_args!("the release cannot be kept up"),
+                    &fields,
+                );
+                Vec::new()
+            })
+            .into_iter()
+            .fold(error, Error::watch)
+    }
+
+    fn keep_up_or_fail(&self) -> Result<Vec<Watch>, Error> {
+        let mut history = self.store().history()?;
+        let Some(latest) = history
+            .latest()
+            .filter(|latest| latest.controller.as_ref().is_some_and(|other| self.owner().is(other)))
+        else {
+            return Ok(self.watches(None));
+        };
+        if latest.status.is_pending() && latest.marks.progress.is_some() {
+            let stored = self.store().load(latest.revision)?;
+            if let Some(operation) = Operation::resume(stored, self.now()) {
+                let action = operation.action();
+                match self.drive(self.as_set(operation)?, &history)? {
+                    Ended::Done(stored) => self.announce(action, &stored),
+                    Ended::Failed(_) => {}
+                    Ended::Paused(pause) => {
+                        return Ok(self.watches(None).into_iter().chain(pause.watches).collect());
+                    }
+                }
+                history = self.store().history()?;
+            }
+        }
+        let Some(deployed) = history.latest().filter(|latest| latest.status == Status::Deployed) else {
+            return Ok(self.watches(None));
+        };
+        let prepared = self.prepared(deployed)?;
+        self.repair(&prepared)?;
+        Ok(self.watches(Some(&prepared)))
+    }
+}
+
+/// Objects for a sentence.
+pub(crate) fn listed(objects: &[ObjectRef]) -> String {
+    objects.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// Whether a live object differs from what is applied. The API server counts changes of a specification; it counts none of
+/// metadata, and none of kinds that have no specification.
+fn differs(live: &Value, item: &str, generation: u64) -> bool {
+    let known = live.pointer("/metadata/generation").and_then(Value::as_u64).unwrap_or(0);
+    if generation == 0 || generation != known {
+        return true;
+    }
+    let Ok(item) = serde_json::from_str::<Value>(item) else { return true };
+    ["/metadata/labels", "/metadata/annotations"].iter().any(|table| {
+        let wanted = item.pointer(table).and_then(Value::as_object);
+        let found = live.pointer(table);
+        wanted.into_iter().flatten().any(|(key, value)| found.and_then(|found| found.get(key)) != Some(value))
+    })
+}
