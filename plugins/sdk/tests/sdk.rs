@@ -40,8 +40,8 @@ mod tests {
             let size = shop.spec.size;
             pilothouse_sdk::info!(ctx, size = size, "shop {} is {}", "small", size);
             pilothouse_sdk::warn!(ctx, "plain");
-            ctx.count("seen_total", 1.0, &[("kind", "shop")]);
-            ctx.count("seen_total", -1.0, &[("kind", "shop")]);
+            ctx.count("seen", 1.0, &[("kind", "shop")]);
+            ctx.count("seen", -1.0, &[("kind", "shop")]);
             ctx.gauge("size", f64::from(size), &[]);
             ctx.observe("took", Duration::from_millis(1500), &[]);
             ctx.publish(&Event::normal("Seen", "once"));
@@ -89,7 +89,7 @@ mod tests {
         );
         let events: Vec<_> = cluster.events().into_iter().map(|event| event.event.message).collect();
         assert_eq!(events, ["once", "twice"]);
-        assert_eq!(cluster.metric("seen_total{kind=\"shop\"}"), Some(1.0));
+        assert_eq!(cluster.metric("seen{kind=\"shop\"}"), Some(1.0));
         assert_eq!(
             (cluster.metric("size"), cluster.metric("took_sum"), cluster.metric("took_count")),
             (Some(3.0), Some(1.5), Some(1.0))
