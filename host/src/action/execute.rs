@@ -178,9 +178,18 @@ impl Executor {
             self.api.send_json(call.body("application/apply-patch+yaml", body.clone().into_bytes()))
         };
         let (code, mut answer) = send().await?;
-        if !options.dry_run && self.take_over(actor, resource, &key, &answer).await? {
-            // Only now those fields go that are not wanted any more.
-            (_, answer) = send().await?;
+        let mut said = said;
+        if !options.dry_run
+            && let Some(patch) = actor.manager.patch_for(&answer)
+        {
+            // Should it be broken off, the same text is sent again all the same.
+            self.remember(key.clone(), 0, "");
+            if self.take_over(actor, resource, &key, patch).await? {
+                // Only now those fields go that are not wanted any more.
+                (_, answer) = send().await?;
+            } else {
+                said = 0;
+            }
         }
         let before = live.map(|live| live.resource_version);
         let mut applied = applied(&answer, code == 201, before);

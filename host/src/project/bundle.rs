@@ -49,6 +49,9 @@ pub enum BundleError {
     /// An object without a name.
     #[error("a {0} has no name")]
     NoName(String),
+    /// A name that is no name of a file.
+    #[error("{0} {1:?} cannot be the name of a file: names of objects have no '/' and no '..'")]
+    FileName(String, String),
     /// Not writable.
     #[error(transparent)]
     Yaml(#[from] YamlError),
@@ -151,6 +154,9 @@ fn manifest(object: Object<'_>, directory: &str) -> Result<Option<File>, BundleE
         let group = if group.is_empty() { String::new() } else { format!("{group}_") };
         format!("{}_{group}{}_{}.yaml", object.name(), object.version(), kind.to_ascii_lowercase())
     };
+    if name.contains(['/', '\\', '\0']) {
+        return Err(BundleError::FileName(kind.to_owned(), object.name().to_owned()));
+    }
     let mut value = object.0.clone();
     // OLM puts it where the operator is.
     if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {

@@ -112,6 +112,15 @@ impl Error {
         self
     }
 
+    /// The same failure, but tried again: something beside it did not come to its end either.
+    #[must_use]
+    pub fn worth_retrying(mut self) -> Self {
+        if self.0.class == ErrorClass::Permanent {
+            self.0.class = ErrorClass::Retry;
+        }
+        self
+    }
+
     /// Is it worth retrying?
     pub fn class(&self) -> ErrorClass {
         self.0.class

@@ -62,21 +62,20 @@ impl Manager {
 }
 
 impl Executor {
-    /// Makes the fields of superseded managers the plugin's own. True: there were some.
+    /// Makes the fields of superseded managers the plugin's own. False: somebody wrote meanwhile, and the next apply finds the
+    /// same to do.
     pub(super) async fn take_over(
         &self,
         actor: &Actor<'_>,
         resource: &Resource,
         key: &ObjectKey,
-        applied: &Value,
+        patch: String,
     ) -> Result<bool, ApiError> {
-        let Some(patch) = actor.manager.patch_for(applied) else { return Ok(false) };
         let path = resource.object(key.namespace.as_deref(), &key.name, "");
         let path = format!("{path}?fieldManager={}", escape(&actor.manager.name));
         let call = Call::new(Method::PATCH, path, actor.grants.account.as_deref());
         match self.api.send_json(call.body("application/json-patch+json", patch.into_bytes())).await {
             Ok(_) => Ok(true),
-            // Somebody wrote meanwhile: the next apply finds the same to do.
             Err(error) if matches!(error.kind, ErrorKind::Conflict | ErrorKind::NotFound) => Ok(false),
             Err(error) => Err(error),
         }

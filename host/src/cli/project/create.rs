@@ -125,7 +125,7 @@ pub(super) fn make(
     }
     let mut created: Vec<String> = changes.created.iter().map(|file| file.path.clone()).collect();
     if !is_same {
-        transaction.directory(chart.directory.clone(), &place);
+        transaction.directory(chart.directory.clone(), &place)?;
         created.push(format!("{place}/"));
     }
     for file in changes.created.iter().chain(&changes.edited) {

@@ -5,7 +5,7 @@
 
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use tempfile::TempDir;
 
@@ -43,6 +43,7 @@ impl Transaction {
 
     /// A text for a place.
     pub(super) fn file(&mut self, path: &str, text: &str) -> Result<(), ProjectCommandError> {
+        self.check(path)?;
         let staged = self.staging.path().join(format!("file-{}", self.moves.len()));
         let failed = |source| ProjectCommandError::file(&self.root.join(path), source);
         fs::write(&staged, text).map_err(failed)?;
@@ -54,8 +55,20 @@ impl Transaction {
     }
 
     /// A directory, prepared in the [workshop](Self::workshop), for a place.
-    pub(super) fn directory(&mut self, from: PathBuf, path: &str) {
+    pub(super) fn directory(&mut self, from: PathBuf, path: &str) -> Result<(), ProjectCommandError> {
+        self.check(path)?;
         self.moves.push((from, path.to_owned()));
+        Ok(())
+    }
+
+    /// Refuses places outside of the project.
+    fn check(&self, path: &str) -> Result<(), ProjectCommandError> {
+        let is_name = |part| matches!(part, Component::Normal(_) | Component::CurDir);
+        if Path::new(path).components().all(is_name) {
+            return Ok(());
+        }
+        let source = io::Error::other("leads out of the project");
+        Err(ProjectCommandError::file(&self.root.join(path), source))
     }
 
     /// Moves everything to its place.
@@ -145,7 +158,7 @@ mod tests {
         let mut transaction = Transaction::begin(root.path()).unwrap();
         let chart = transaction.workshop("chart").unwrap();
         fs::write(chart.join("Chart.yaml"), "name: a").unwrap();
-        transaction.directory(chart, "helm-charts/a");
+        transaction.directory(chart, "helm-charts/a").unwrap();
         transaction.file("watches.yaml", "new").unwrap();
         transaction.file("new/deep/file", "new").unwrap();
         transaction.file("config/role.yaml", "new").unwrap();
@@ -163,12 +176,23 @@ mod tests {
         let mut transaction = Transaction::begin(root.path()).unwrap();
         let chart = transaction.workshop("chart").unwrap();
         fs::write(chart.join("Chart.yaml"), "name: a").unwrap();
-        transaction.directory(chart, "helm-charts/a");
+        transaction.directory(chart, "helm-charts/a").unwrap();
         transaction.file("Makefile", "new").unwrap();
         transaction.commit().unwrap();
         assert_eq!(listing(root.path()), ["Makefile", "helm-charts"]);
         assert_eq!(listing(&root.path().join("helm-charts/a")), ["Chart.yaml"]);
         assert_eq!(fs::read_to_string(root.path().join("Makefile")).unwrap(), "new");
+    }
+
+    #[test]
+    fn nothing_is_written_outside_of_the_project() {
+        let root = tempfile::tempdir().unwrap();
+        for path in ["../out", "/etc/out", "config/../../out"] {
+            let mut transaction = Transaction::begin(root.path()).unwrap();
+            let said = transaction.file(path, "x").unwrap_err().to_string();
+            assert!(said.contains("leads out of the project"), "{said}");
+            assert!(transaction.directory(root.path().to_owned(), path).is_err());
+        }
     }
 
     #[test]

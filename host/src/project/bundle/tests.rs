@@ -167,6 +167,9 @@ fn what_would_be_no_bundle_is_refused() {
     assert!(refused(&without(""), &wrong).contains("version \"v1\""));
     let twice: Vec<Value> = without("").into_iter().chain(without("")).collect();
     assert!(refused(&twice, &options()).contains("2 ClusterServiceVersions"));
+    let out = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "../../out"}});
+    let leads_out: Vec<Value> = without("").into_iter().chain([out]).collect();
+    assert!(refused(&leads_out, &options()).contains("ConfigMap \"../../out\" cannot be the name of a file"));
 }
 
 #[test]

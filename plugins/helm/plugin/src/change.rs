@@ -1,6 +1,9 @@
 //! The beginnings of operations: what is rendered, checked and stored before anything is changed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    rc::Rc,
+};
 
 use helm_release::{Hook, Limit, Marks, Operation, Release, Status, Stored};
 use pilothouse_sdk::{ApplyItem, ApplyOptions, Error, Event, KubeError, ObjectRef, Ownership, Watch};
@@ -12,6 +15,7 @@ use crate::{
     options::Definitions,
     overrides, ownership,
     reconcile::{Reconciliation, Step},
+    releases::Prepared,
     render::Candidate,
     report::{Concern, Pause, explain},
 };
@@ -26,6 +30,14 @@ struct Plan {
     first_deployed: Option<jiff::Timestamp>,
     /// What an install found there already.
     found: BTreeSet<String>,
+}
+
+/// What an upgrade comes to before it begins.
+enum Prospect {
+    Begin(Box<Plan>),
+    /// Nothing has to be changed, which has been noted.
+    Nothing,
+    Wait(Pause),
 }
 
 impl Reconciliation<'_> {
@@ -55,49 +67,46 @@ impl Reconciliation<'_> {
 
     /// Upgrades, unless what is there says the same already.
     pub(crate) fn upgrade(&mut self, from: u32, revision: u32, attempt: u32) -> Result<Step, Error> {
-        if let Some(pause) = self.call.unmet().map_err(|error| explain(error, Concern::Upgrade))? {
-            let deployed = self.prepared(from).ok().filter(|_| self.history.deployed().is_some());
-            if let Some(deployed) = &deployed {
-                self.call.repair(deployed)?;
-            }
-            return Ok(Step::Over(self.call.paused(pause, deployed.as_deref())));
-        }
         match self.prepare_upgrade(from, revision, attempt) {
-            Ok(Some(plan)) => {
-                let policy = self.call.settings().release.upgrade.crds.unwrap_or(Definitions::Skip);
-                let failed = |error| explain(error, Concern::Upgrade);
-                if let Some(pause) = self.bring_definitions(policy).map_err(failed)? {
-                    return Ok(Step::Over(self.call.paused(pause, None)));
-                }
-                let operation = self.begin(plan).map_err(|error| explain(error, Concern::Upgrade))?;
+            Ok(Prospect::Begin(plan)) => {
+                let operation = self.begin(*plan).map_err(|error| explain(error, Concern::Upgrade))?;
                 self.carry_on(operation)
             }
-            Ok(None) => {
+            Ok(Prospect::Nothing) => {
                 self.adopts = !self.entry(from)?.marks.ours();
                 Ok(Step::Again)
             }
+            Ok(Prospect::Wait(pause)) => {
+                let deployed = self.still_deployed(from)?;
+                if let Some(deployed) = &deployed {
+                    self.call.repair(deployed)?;
+                }
+                Ok(Step::Over(self.call.paused(pause, deployed.as_deref())))
+            }
             Err((error, concern)) => {
                 // What is deployed stays, and stays repaired.
-                let entry = self.entry(from)?;
-                let prepared = self.prepared(from).ok().filter(|_| entry.status == Status::Deployed);
+                let deployed = self.still_deployed(from)?;
                 let mut error = explain(error, concern);
-                if let Some(Err(drift)) = prepared.as_ref().map(|prepared| self.call.repair(prepared)) {
+                if let Some(Err(drift)) = deployed.as_ref().map(|deployed| self.call.repair(deployed)) {
                     error = error.condition(Concern::Reconcile.failed(drift.message()));
                 }
-                Err(self.call.watched_failure(error, prepared.as_deref()))
+                Err(self.call.watched_failure(error, deployed.as_deref()))
             }
         }
     }
 
-    /// None: nothing has to be changed, which has been noted.
-    fn prepare_upgrade(
-        &self,
-        from: u32,
-        revision: u32,
-        attempt: u32,
-    ) -> Result<Option<Plan>, (Error, Concern)> {
+    /// A revision, when it is the deployed one and can be read.
+    fn still_deployed(&self, revision: u32) -> Result<Option<Rc<Prepared>>, Error> {
+        let entry = self.entry(revision)?;
+        Ok(self.prepared(revision).ok().filter(|_| entry.status == Status::Deployed))
+    }
+
+    fn prepare_upgrade(&self, from: u32, revision: u32, attempt: u32) -> Result<Prospect, (Error, Concern)> {
         let unsynced = |error: Error| (error.context("failed to get candidate release"), Concern::Reconcile);
         let failed = |error: Error| (error.context("failed to upgrade release"), Concern::Upgrade);
+        if let Some(pause) = self.call.unmet().map_err(failed)? {
+            return Ok(Prospect::Wait(pause));
+        }
         self.call.check_chart(&self.chart).map_err(unsynced)?;
         let current = self.call.store().load(from).map_err(unsynced)?;
         let entry = self.entry(from).map_err(unsynced)?;
@@ -105,7 +114,7 @@ impl Reconciliation<'_> {
         if entry.status == Status::Deployed && !is_forced && self.says_the_same(&current).map_err(unsynced)? {
             let marks = Marks { inputs: Some(self.inputs.clone()), accepted: None, ..entry.marks.clone() };
             self.call.store().mark(entry, &marks).map_err(unsynced)?;
-            return Ok(None);
+            return Ok(Prospect::Nothing);
         }
         let candidate = self.call.render(&self.chart, &self.values, revision, true).map_err(unsynced)?;
         let plan = Plan {
@@ -118,7 +127,11 @@ impl Reconciliation<'_> {
             found: BTreeSet::new(),
         };
         self.check(&plan, "update").map_err(failed)?;
-        Ok(Some(plan))
+        let policy = self.call.settings().release.upgrade.crds.unwrap_or(Definitions::Skip);
+        Ok(match self.bring_definitions(policy).map_err(failed)? {
+            Some(pause) => Prospect::Wait(pause),
+            None => Prospect::Begin(Box::new(plan)),
+        })
     }
 
     /// Whether what is wanted, rendered as that revision, is what the revision says: objects, hooks, notes and the chart's

@@ -1,6 +1,6 @@
 //! What has to be ready before a release is installed or upgraded.
 
-use helm_condition::ready;
+use helm_condition::{ConditionError, ready};
 use pilothouse_sdk::{Error, Gvk, KubeError, ObjectRef, Watch};
 use serde_json::Value;
 
@@ -63,9 +63,11 @@ impl Call<'_> {
             Ok(true) => Ok(None),
             Ok(false) => Ok(Some(format!("does not fulfil {expression:?}"))),
             // What it speaks of may still come to be there.
-            Err(error @ helm_condition::ConditionError::Evaluation { .. }) => {
-                Ok(Some(format!("is not ready: {error}")))
-            }
+            Err(
+                error @ (ConditionError::Evaluation { .. }
+                | ConditionError::NotBoolean { .. }
+                | ConditionError::Cost),
+            ) => Ok(Some(format!("is not ready: {error}"))),
             Err(error) => {
                 let message = format!("dependsOn: readyExpr {expression:?}: {error}");
                 Err(Error::permanent("InvalidConfiguration", message))

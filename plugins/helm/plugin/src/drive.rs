@@ -9,8 +9,9 @@ use pilothouse_sdk::{Error, Event, Gvk, Level, ObjectRef, Watch};
 use crate::{
     apply::{Applied, Items},
     call::Call,
+    left_alone::Purpose,
     objects::{self, Object},
-    readiness::WAITING_FOR_READINESS,
+    readiness::{LOOK_AT_WAITING, WAITING_FOR_READINESS},
     report::Pause,
 };
 
@@ -65,7 +66,7 @@ impl Call<'_> {
                 },
                 Act::LookReady => {
                     let prepared = self.prepare(operation.stored())?;
-                    operation.readiness(self.readiness(&prepared)?.verdict());
+                    operation.readiness(self.readiness_of_operation(&prepared)?.verdict());
                 }
                 Act::Finish => {
                     self.finish(&operation, history)?;
@@ -96,7 +97,7 @@ impl Call<'_> {
         };
         let keys = prepared.references.iter().map(objects::key).collect();
         let unknown = self.first_unknown(&prepared.references)?;
-        let (references, items) = self.items_now(&prepared)?;
+        let (references, items) = self.items_now(&prepared, Purpose::Operation)?;
         let replace = match operation.action() {
             Action::Rollback => self.annotations().rollback_force,
             Action::Upgrade => self.annotations().upgrade_force,
@@ -157,13 +158,15 @@ impl Call<'_> {
         let stored = operation.stored();
         let mut all = self.objects(&stored.release.manifest).unwrap_or_default();
         let mut known = objects::keys(&all);
+        let present = known.clone();
         for entry in history.origins(stored.release.version) {
             all.extend(self.origin_objects(entry)?.into_iter().filter(|object| known.insert(object.key())));
         }
         objects::sort(&mut all, UNINSTALL_ORDER);
         let doomed: Vec<&Object> = all.iter().filter(|object| !object.is_kept()).collect();
         for object in &doomed {
-            self.delete(object, false)
+            // What only an older revision had may have been left behind on purpose.
+            self.delete(object, !present.contains(&object.key()))
                 .map_err(|error| Error::from(error).context(format_args!("failed to delete {object}")))?;
         }
         if self.annotations().uninstall_wait
@@ -218,7 +221,7 @@ impl Call<'_> {
             Wait::Ready { missing, until } => {
                 let message =
                     format!("revision {} is not ready yet: {missing}", operation.stored().release.version);
-                let until = Some(*until);
+                let until = Some(self.next_look(*until, LOOK_AT_WAITING));
                 let watches = self.watches(self.prepare(operation.stored()).ok().as_ref());
                 return Ok(Pause { reason: WAITING_FOR_READINESS, message, watches, until });
             }

@@ -1,8 +1,8 @@
 //! Differences that are left alone: what a rule names, what says so itself, and the replicas of what an autoscaler owns.
 //!
-//! A field is left out of what is applied only where the cluster has another value for it: then somebody else wrote it and
-//! owns it by now, so that leaving it out changes nothing. What nobody else has touched is applied as ever; a field that is
-//! simply left out would be taken away.
+//! Where the cluster has another value for such a field, that value is applied: nothing changes by that. A field that is
+//! simply left out would be taken away, since it may still be ours: it also differs where the API server spells it otherwise,
+//! or where nobody but a new revision of the chart has changed it.
 
 use std::borrow::Cow;
 
@@ -18,6 +18,17 @@ use crate::{
 /// Says of an object that nobody is to look after it; Flux's annotation means the same.
 const OPT_OUT: [&str; 2] = ["helm.pilothouse.dev/driftDetection", "helm.toolkit.fluxcd.io/driftDetection"];
 const REPLICAS: &str = "/spec/replicas";
+
+/// What objects are asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// To see whether they are as they would be applied.
+    Look,
+    /// To change back what somebody changed.
+    Repair,
+    /// To bring a revision about: then an object that nobody is to look after is changed all the same.
+    Operation,
+}
 
 /// What of an object is left alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -133,10 +144,11 @@ impl Call<'_> {
     pub(crate) fn items_now(
         &self,
         prepared: &Prepared,
+        purpose: Purpose,
     ) -> Result<(Vec<ObjectRef>, Vec<ApplyItem>), KubeError> {
         let mut now = (Vec::new(), Vec::new());
         for (at, reference) in prepared.references.iter().enumerate() {
-            if let Some(item) = self.item_now(prepared, at)? {
+            if let Some(item) = self.item_now(prepared, at, purpose)? {
                 now.0.push(reference.clone());
                 now.1.push(item.into_owned());
             }
@@ -144,44 +156,50 @@ impl Call<'_> {
         Ok(now)
     }
 
-    /// One of them; none: all of it is left alone.
+    /// One of them; none: nothing is to be applied of it.
     pub(crate) fn item_now<'p>(
         &self,
         prepared: &'p Prepared,
         at: usize,
+        purpose: Purpose,
     ) -> Result<Option<Cow<'p, ApplyItem>>, KubeError> {
         let (Some(reference), Some(item)) = (prepared.references.get(at), prepared.items.get(at)) else {
             return Ok(None);
         };
         match prepared.exceptions.get(&at) {
             None => Ok(Some(Cow::Borrowed(item))),
-            Some(exception) => self.without(exception, reference, item, prepared),
+            Some(exception) => self.with_live_values(exception, (reference, item), prepared, purpose),
         }
     }
 
-    /// An item without what is left alone of it; none: all of it is.
-    fn without<'p>(
+    /// An item with the present values of what is left alone of it; none: there is nothing else.
+    fn with_live_values<'p>(
         &self,
         exception: &Exception,
-        reference: &ObjectRef,
-        item: &'p ApplyItem,
+        (reference, item): (&ObjectRef, &'p ApplyItem),
         prepared: &Prepared,
+        purpose: Purpose,
     ) -> Result<Option<Cow<'p, ApplyItem>>, KubeError> {
-        let live: Option<Value> = match self.kube().get_ref(reference) {
+        let kube = match purpose {
+            Purpose::Look => self.kube().clone(),
+            // Caches may be a moment behind an autoscaler.
+            Purpose::Repair | Purpose::Operation => self.kube().clone().live(),
+        };
+        let live: Option<Value> = match kube.get_ref(reference) {
             Err(KubeError::UnknownKind(_) | KubeError::NotFound(_)) => None,
             answer => answer?,
         };
         // What is not there is made as the chart has it.
         let Some(live) = live else { return Ok(Some(Cow::Borrowed(item))) };
-        if exception.whole || opts_out(&live) {
+        if purpose != Purpose::Operation && (exception.whole || opts_out(&live)) {
             return Ok(None);
         }
         let Ok(mut object) = serde_json::from_str::<Value>(&item.object) else {
             return Ok(Some(Cow::Borrowed(item)));
         };
-        let differs = |path: &&String| {
-            let (ours, theirs) = (object.pointer(path), live.pointer(path));
-            ours.is_some() && theirs.is_some() && ours != theirs
+        let differs = |path: &&String| match (object.pointer(path), live.pointer(path)) {
+            (Some(ours), Some(theirs)) => ours != theirs,
+            _ => false,
         };
         let replicas = REPLICAS.to_owned();
         let by_another =
@@ -192,7 +210,13 @@ impl Call<'_> {
             return Ok(Some(Cow::Borrowed(item)));
         }
         for path in &left {
-            remove(&mut object, path);
+            if let (Some(ours), Some(theirs)) = (object.pointer_mut(path), live.pointer(path)) {
+                ours.clone_from(theirs);
+            }
+        }
+        // To say the same of somebody else's field once more would be a write for nothing.
+        if purpose != Purpose::Operation && holds(&live, &object) {
+            return Ok(None);
         }
         Ok(Some(Cow::Owned(ApplyItem { object: object.to_string(), ..item.clone() })))
     }
@@ -217,29 +241,25 @@ impl Call<'_> {
     }
 }
 
+/// Whether everything that is wanted is there as it is wanted.
+fn holds(live: &Value, wanted: &Value) -> bool {
+    match (live, wanted) {
+        (Value::Object(live), Value::Object(wanted)) => {
+            wanted.iter().all(|(name, wanted)| live.get(name).is_some_and(|live| holds(live, wanted)))
+        }
+        (Value::Array(live), Value::Array(wanted)) => {
+            live.len() == wanted.len() && live.iter().zip(wanted).all(|(live, wanted)| holds(live, wanted))
+        }
+        (live, wanted) => live == wanted,
+    }
+}
+
 /// Whether an object says that nobody is to look after it.
 fn opts_out(live: &Value) -> bool {
     let annotations = live.pointer("/metadata/annotations");
     OPT_OUT
         .iter()
         .any(|name| annotations.and_then(|all| all.get(name)).and_then(Value::as_str) == Some("disabled"))
-}
-
-/// Takes a field away. True: it was there.
-fn remove(object: &mut Value, pointer: &str) -> bool {
-    let Some((parent, last)) = pointer.rsplit_once('/') else { return false };
-    let last = last.replace("~1", "/").replace("~0", "~");
-    match object.pointer_mut(parent) {
-        Some(Value::Object(fields)) => fields.shift_remove(&last).is_some(),
-        Some(Value::Array(items)) => match last.parse::<usize>() {
-            Ok(at) if at < items.len() => {
-                items.remove(at);
-                true
-            }
-            _ => false,
-        },
-        _ => false,
-    }
 }
 
 #[cfg(test)]
@@ -280,14 +300,5 @@ mod tests {
         assert!(!fits(json!({"namespace": "other"})));
         assert!(fits(json!({"labelSelector": "a=b"})));
         assert!(!fits(json!({"annotationSelector": "a"})));
-    }
-
-    #[test]
-    fn fields_are_taken_away_by_their_pointers() {
-        let mut object = json!({"a": {"b/c": 1, "d": [1, 2]}});
-        assert!(remove(&mut object, "/a/b~1c"));
-        assert!(remove(&mut object, "/a/d/0"));
-        assert!(!remove(&mut object, "/a/d/7") && !remove(&mut object, "/x/y") && !remove(&mut object, ""));
-        assert_eq!(object, json!({"a": {"d": [2]}}));
     }
 }

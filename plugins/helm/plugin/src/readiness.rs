@@ -2,7 +2,7 @@
 
 use helm_health::{Health, has_status, health_at};
 use jiff::{SignedDuration, Timestamp};
-use pilothouse_sdk::{Gvk, KubeError, Outcome, Trigger};
+use pilothouse_sdk::{Gvk, Kube, KubeError, Outcome, Trigger};
 use serde_json::Value;
 
 use crate::{call::Call, releases::Prepared};
@@ -11,6 +11,10 @@ use crate::{call::Call, releases::Prepared};
 pub(crate) const WAITING_FOR_READINESS: &str = "WaitingForReadiness";
 /// The reason when they do not get there.
 pub(crate) const NOT_READY: &str = "NotReady";
+/// So often objects on their way are looked at where nobody tells of their changes.
+pub(crate) const LOOK_AT_WAITING: SignedDuration = SignedDuration::from_secs(10);
+/// So often objects that will not get there are.
+const LOOK_AT_FAILED: SignedDuration = SignedDuration::from_secs(30);
 /// So many objects are named.
 const MOST_NAMED: usize = 5;
 
@@ -36,6 +40,12 @@ impl Readiness {
     }
 }
 
+impl Readiness {
+    fn is_missing_something(&self) -> bool {
+        !self.waiting.is_empty() && self.failed.is_empty()
+    }
+}
+
 fn sentence(parts: &[String]) -> String {
     let named = parts.iter().take(MOST_NAMED).cloned().collect::<Vec<_>>().join("; ");
     match parts.len().saturating_sub(MOST_NAMED) {
@@ -57,12 +67,29 @@ impl Call<'_> {
     /// # Errors
     /// What the cluster refuses.
     pub(crate) fn readiness(&self, prepared: &Prepared) -> Result<Readiness, KubeError> {
+        self.readiness_in(self.kube(), prepared)
+    }
+
+    /// The same for an operation that ends when nothing is missing: caches may still have what was before it, so what they
+    /// say is asked of the API server before it is believed.
+    ///
+    /// # Errors
+    /// What the cluster refuses.
+    pub(crate) fn readiness_of_operation(&self, prepared: &Prepared) -> Result<Readiness, KubeError> {
+        let cached = self.readiness(prepared)?;
+        if cached.is_missing_something() {
+            return Ok(cached);
+        }
+        self.readiness_in(&self.kube().clone().live(), prepared)
+    }
+
+    fn readiness_in(&self, kube: &Kube, prepared: &Prepared) -> Result<Readiness, KubeError> {
         let mut readiness = Readiness::default();
         for reference in &prepared.references {
             if !has_status(&reference.kind.group, &reference.kind.kind) {
                 continue;
             }
-            let found: Option<Value> = match self.kube().get_ref(reference) {
+            let found: Option<Value> = match kube.get_ref(reference) {
                 Err(KubeError::UnknownKind(_) | KubeError::NotFound(_)) => None,
                 answer => answer?,
             };
@@ -87,16 +114,35 @@ impl Call<'_> {
         let Ok(readiness) = self.readiness(prepared) else { return Outcome::ready() };
         if !readiness.failed.is_empty() {
             let all = [readiness.failed, readiness.waiting].concat();
-            return Outcome::stalled(NOT_READY, sentence(&all));
+            return self.stalled(sentence(&all));
         }
         if readiness.waiting.is_empty() {
             return Outcome::ready();
         }
         let missing = sentence(&readiness.waiting);
         match self.patience_ends(prepared).filter(|end| *end > self.now()) {
-            Some(end) => Outcome::progressing(WAITING_FOR_READINESS, missing).requeue_after(self.wait(end)),
-            None => Outcome::stalled(NOT_READY, missing),
+            Some(end) => {
+                let look = self.wait(self.next_look(end, LOOK_AT_WAITING));
+                Outcome::progressing(WAITING_FOR_READINESS, missing).requeue_after(look)
+            }
+            None => self.stalled(missing),
         }
+    }
+
+    fn stalled(&self, missing: String) -> Outcome {
+        let outcome = Outcome::stalled(NOT_READY, missing);
+        if self.settings().watch_dependent_resources {
+            return outcome;
+        }
+        outcome.requeue_after(self.wait(self.next_look(Timestamp::MAX, LOOK_AT_FAILED)))
+    }
+
+    /// When to look at objects again: at the time given, or sooner where nobody tells of their changes.
+    pub(crate) fn next_look(&self, until: Timestamp, often: SignedDuration) -> Timestamp {
+        if self.settings().watch_dependent_resources {
+            return until;
+        }
+        self.now().checked_add(often).map_or(until, |soon| soon.min(until))
     }
 
     /// Until when objects may take to be ready: counted from the operation, or from when they were it for the last time.

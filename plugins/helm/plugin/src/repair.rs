@@ -8,6 +8,7 @@ use crate::{
     apply::{Applied, Items, is_refusal},
     call::Call,
     drive::Ended,
+    left_alone::Purpose,
     options::DriftMode,
     releases::Prepared,
     report::{Concern, explain},
@@ -29,7 +30,8 @@ impl Call<'_> {
         if mode == DriftMode::Disabled {
             return Ok(Vec::new());
         }
-        let (references, items) = self.items_now(prepared).map_err(|error| failed(error.into()))?;
+        let (references, items) =
+            self.items_now(prepared, Purpose::Repair).map_err(|error| failed(error.into()))?;
         let items = Items { references: &references, items: &items };
         if mode == DriftMode::Warn {
             return self.differing(&items).map_err(|error| failed(error.into()));
@@ -86,18 +88,15 @@ impl Call<'_> {
     /// operation goes on, since its record holds all that it needs, and what is deployed stays repaired. Answers the error
     /// with what the release is woken by.
     pub(crate) fn keep_up(&self, error: Error) -> Error {
-        self.keep_up_or_fail()
-            .unwrap_or_else(|failure| {
+        match self.keep_up_or_fail() {
+            Ok(watches) => watches.into_iter().fold(error, Error::watch),
+            Err(failure) => {
                 let fields: [(&str, &dyn std::fmt::Display); 1] = [("reason", &failure.message())];
-                self.ctx().log(
-                    pilothouse_sdk::Level::Warn,
-                    format_args!("the release cannot be kept up"),
-                    &fields,
-                );
-                Vec::new()
-            })
-            .into_iter()
-            .fold(error, Error::watch)
+                let words = format_args!("the release cannot be kept up");
+                self.ctx().log(pilothouse_sdk::Level::Warn, words, &fields);
+                self.watched_failure(error, None).worth_retrying()
+            }
+        }
     }
 
     fn keep_up_or_fail(&self) -> Result<Vec<Watch>, Error> {

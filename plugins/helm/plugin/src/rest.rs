@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use crate::{
     call::Call,
+    left_alone::Purpose,
     options::DriftMode,
     readiness::{NOT_READY, WAITING_FOR_READINESS},
     releases::Prepared,
@@ -103,7 +104,7 @@ impl Call<'_> {
             return true;
         }
         (0..prepared.items.len()).all(|at| {
-            let Ok(item) = self.item_now(prepared, at) else { return false };
+            let Ok(item) = self.item_now(prepared, at, Purpose::Look) else { return false };
             let Some(item) = item else { return true };
             let answers = self.kube().apply(std::slice::from_ref(&*item), options);
             matches!(answers.first(), Some(Ok(applied)) if applied.change == Change::Unchanged)

@@ -35,11 +35,16 @@ impl Found {
     /// Permanent: a path that is none.
     pub(crate) fn set_above(&self, values: &Map) -> Result<(), Error> {
         for (path, text, literal) in &self.above {
-            let style = if *literal { Style::Literal } else { Style::Typed };
-            strvals::parse_into(&format!("{path}={text}"), style, values).map_err(|error| {
-                let message = format!("valuesFrom: targetPath {path:?}: {error}");
+            let refused = |why: &dyn std::fmt::Display| {
+                let message = format!("valuesFrom: targetPath {path:?}: {why}");
                 Error::permanent("InvalidConfiguration", message)
-            })?;
+            };
+            strvals::parse_into(&format!("{path}=x"), Style::Typed, &Map::new())
+                .map_err(|error| refused(&error))?;
+            let (style, text) = if *literal { (Style::Literal, text.as_str()) } else { spelled(text) };
+            // What an error says of the text is nobody's business: it may be out of a Secret.
+            strvals::parse_into(&format!("{path}={text}"), style, values)
+                .map_err(|_| refused(&"there is no room for it among the values"))?;
         }
         Ok(())
     }
@@ -91,6 +96,24 @@ impl Call<'_> {
             bytes.ok_or_else(|| Error::permanent("ValuesNotFound", format!("{told}: {key:?} is no text")))?;
         Ok(Some(bytes))
     }
+}
+
+/// How a text of a place of its own is read: as `--set` reads it. What is quoted, or would set something else besides, is
+/// a string as it stands.
+fn spelled(text: &str) -> (Style<'static>, &str) {
+    for quote in ['"', '\''] {
+        if let Some(inner) = text.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote)) {
+            return (Style::Literal, inner);
+        }
+    }
+    let mut key = "v".to_owned();
+    while text.contains(&key) {
+        key.push('v');
+    }
+    let alone = Map::new();
+    let is_one =
+        strvals::parse_into(&format!("{key}={text}"), Style::Typed, &alone).is_ok() && alone.len() == 1;
+    (if is_one { Style::Typed } else { Style::Literal }, text)
 }
 
 fn take(source: &ValuesSource, text: String, found: &mut Found) -> Result<(), Error> {

@@ -291,7 +291,7 @@ fn settled(good: &Entry, wish: Wish<'_>) -> Option<Decision> {
     }
     let (revision, wanted) = (good.revision, Some(wish.inputs));
     let is_wanted = good.marks.inputs.as_deref() == wanted || good.marks.accepted.as_deref() == wanted;
-    if good.marks.progress.is_some() {
+    if good.marks.progress.is_some_and(|progress| progress.stage.is_of_a_test()) {
         return Some(Decision::Resume { revision, outdated: !is_wanted });
     }
     if is_wanted && wish.test.is_some() && good.marks.tested.as_deref() != wish.test {

@@ -58,10 +58,16 @@ impl History {
         self.0.iter().rev().find(|entry| entry.status == Status::Deployed)
     }
 
-    /// The revisions since the release was uninstalled last (with its history kept), or all of them.
+    /// The revisions since the release was uninstalled last (with its history kept), or all of them. An uninstall that is
+    /// under way has not ended the life yet.
     #[must_use]
     pub fn life(&self) -> &[Entry] {
-        let ended = |entry: &Entry| matches!(entry.status, Status::Uninstalled | Status::Uninstalling);
+        let latest = self.latest().map(|entry| entry.revision);
+        let ended = |entry: &Entry| match entry.status {
+            Status::Uninstalled => true,
+            Status::Uninstalling => Some(entry.revision) != latest,
+            _ => false,
+        };
         let start = self.0.iter().rposition(ended).map_or(0, |at| at + 1);
         self.0.get(start..).unwrap_or_default()
     }
@@ -165,7 +171,7 @@ mod tests {
         entry
     }
 
-    use Status::{Deployed, Failed, PendingUpgrade, Superseded, Uninstalled};
+    use Status::{Deployed, Failed, PendingUpgrade, Superseded, Uninstalled, Uninstalling};
 
     #[test]
     fn entries_are_sorted_by_number_not_by_name() {
@@ -185,6 +191,15 @@ mod tests {
         let history = history(&[Superseded, Uninstalled, Superseded, Failed]);
         assert_eq!(history.life().len(), 2);
         assert_eq!(history.good().unwrap().revision, 3);
+    }
+
+    #[test]
+    fn an_uninstall_under_way_still_knows_what_the_release_may_have_left() {
+        let history: History =
+            [entry(1, Superseded), entry(2, Deployed), entry(3, Uninstalling)].into_iter().collect();
+        assert_eq!(history.origins(3).iter().map(|entry| entry.revision).collect::<Vec<_>>(), [2]);
+        let again: History = [entry(1, Uninstalling), entry(2, Failed)].into_iter().collect();
+        assert_eq!(again.life().len(), 1);
     }
 
     #[test]

@@ -65,7 +65,7 @@ impl Operation {
     pub fn resume(stored: Stored, now: Timestamp) -> Option<Self> {
         let progress = stored.marks.progress?;
         let action = match stored.release.info.status {
-            Status::Deployed if progress.stage == Stage::Test => Action::Test,
+            Status::Deployed if progress.stage.is_of_a_test() => Action::Test,
             status => Action::of(status)?,
         };
         Some(Self::new(stored, action, progress, now, false))

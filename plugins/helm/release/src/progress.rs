@@ -19,6 +19,13 @@ pub enum Stage {
     Finish,
 }
 
+impl Stage {
+    /// Whether a test of a deployed revision may be in it.
+    pub(crate) fn is_of_a_test(self) -> bool {
+        matches!(self, Self::Test | Self::Finish)
+    }
+}
+
 /// Where an operation stands. It is written *before* what it announces is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {

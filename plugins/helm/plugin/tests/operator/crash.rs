@@ -3,7 +3,7 @@
 use pilothouse_sdk::harness::{Cluster, Fault, Verb, every_crash};
 use serde_json::{Value, json};
 
-use crate::scene::Scene;
+use crate::scene::{Scene, chart};
 
 /// What must hold whenever things have come to rest.
 fn check(scene: &Scene, crash: u32, statuses: &[&str], replicas: u64) {
@@ -188,5 +188,53 @@ fn an_uninstall_is_finished_wherever_it_was_killed() {
             scene.cluster
         },
         14,
+    );
+}
+
+#[test]
+fn a_test_that_was_asked_for_comes_to_its_end_wherever_it_was_killed() {
+    for good in [true, false] {
+        crashes(
+            |crash| {
+                let mut scene = Scene::installed(&json!({"replicas": 1, "hooks": {"probe": true}}));
+                scene.ask("test-at", "monday");
+                scene.cluster.crash_after_write(crash);
+                play(&mut scene, &[("probe", good)]);
+                check(&scene, crash, &["deployed"], 1);
+                let told = scene.condition("TestSuccess").unwrap();
+                assert_eq!(told.reason, if good { "TestSucceeded" } else { "TestFailed" }, "crash {crash}");
+                scene.cluster
+            },
+            3,
+        );
+    }
+}
+
+#[test]
+fn an_uninstall_over_several_calls_forgets_nothing_wherever_it_was_killed() {
+    crashes(
+        |crash| {
+            // What is in no namespace goes with nobody's owner.
+            let role = "{{ if .Values.extra }}apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: web-extra}\n{{ end }}";
+            let spec = json!({"replicas": 1, "hooks": {"dump": true}});
+            let mut scene = Scene::with(&spec, &chart(&[("templates/extra.yaml", role)]), &json!({}));
+            scene.annotate("uninstall-wait", "true");
+            scene.settle();
+            // An upgrade that brings an object, fails and cannot go back either.
+            let refused = Fault::webhook("no").verb(Verb::Apply).kind("Deployment");
+            scene.cluster.fail(refused.nth(2).times(1000));
+            scene.set(&json!({"replicas": 2, "extra": true, "hooks": {"dump": true}}));
+            scene.settle();
+            let extra = "rbac.authorization.k8s.io/v1 ClusterRole web-extra".to_owned();
+            assert!(scene.objects().contains(&extra), "crash {crash}: {:?}", scene.objects());
+            assert_eq!(scene.statuses(), ["deployed", "failed", "failed"], "crash {crash}");
+            scene.delete();
+            scene.cluster.crash_after_write(crash);
+            play(&mut scene, &[("dump", true)]);
+            assert_eq!(scene.get(&scene.object()), None, "crash {crash}");
+            assert!(scene.objects().is_empty(), "crash {crash}: {:?}", scene.objects());
+            scene.cluster
+        },
+        6,
     );
 }

@@ -76,3 +76,28 @@ fn patches_and_common_metadata_are_part_of_the_release_and_their_change_is_an_up
     scene.settle();
     assert_eq!(scene.statuses(), ["superseded", "deployed"]);
 }
+
+#[test]
+fn a_condition_that_cannot_be_told_now_keeps_what_is_deployed_repaired() {
+    let dependency =
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "base", "readyExpr": "dep.data.ready"});
+    let mut scene = Scene::with(&json!({"replicas": 1}), &chart(&[]), &json!({}));
+    scene.settle();
+    scene.cluster.create([other("text")]).unwrap();
+    let binding = json!({"chart": "charts/site", "release": {"dependsOn": [dependency]}});
+    scene.runner = scene.runner.binding(&binding);
+    scene.set(&json!({"replicas": 2}));
+    scene.settle();
+    let (reason, message) = scene.truth("Reconciling");
+    assert_eq!(reason, "DependencyNotReady");
+    assert!(message.contains("must be true or false"), "{message}");
+    scene.cluster.kubectl().delete_ref(&scene.deployment(), &Default::default()).unwrap();
+    scene.settle();
+    assert_eq!(scene.replicas(), Some(1));
+    let binding = json!({"chart": "charts/site", "release": {"dependsOn": [{"kind": "ConfigMap", "apiVersion": "v1", "name": "base", "readyExpr": "dep ="}]}});
+    scene.runner = scene.runner.binding(&binding);
+    scene.settle();
+    scene.cluster.kubectl().delete_ref(&scene.deployment(), &Default::default()).unwrap();
+    scene.settle();
+    assert_eq!(scene.replicas(), Some(1), "nor does one that is none");
+}

@@ -268,3 +268,36 @@ fn a_changed_rule_counts_at_once_and_one_that_is_none_is_told() {
     let told = scene.web()["status"].to_string();
     assert!(told.contains("is no pattern"), "{told}");
 }
+
+#[test]
+fn a_field_that_only_looks_different_is_not_taken_away() {
+    let rules = json!([{"paths": ["/spec/replicas"]}]);
+    let mut scene = with_release(&json!({"driftDetection": {"ignore": rules}}));
+    // Nobody but the chart changes it: it is still ours, and would go if it were left out.
+    scene.set(&json!({"replicas": 3}));
+    scene.settle();
+    assert_eq!(scene.statuses(), ["superseded", "deployed"]);
+    assert_eq!(scene.replicas(), Some(1), "what a rule names stays as it is");
+    scene.cluster.forget_calls();
+    for _ in 0..3 {
+        let object = scene.object();
+        scene.runner.wake(&object, pilothouse_sdk::Reason::Start);
+        scene.settle();
+    }
+    assert!(scene.writes().is_empty(), "{:?}", scene.writes());
+    assert_eq!(scene.replicas(), Some(1));
+}
+
+#[test]
+fn who_opts_out_of_repairs_gets_new_revisions_all_the_same() {
+    let mut scene = with_release(&json!({}));
+    let annotations =
+        json!({"metadata": {"annotations": {"helm.pilothouse.dev/driftDetection": "disabled"}}});
+    patch(&scene, &scene.deployment(), &annotations);
+    scene.set(&json!({"replicas": 3}));
+    scene.settle();
+    assert_eq!((scene.statuses(), scene.replicas()), (vec!["superseded", "deployed"], Some(3)));
+    patch(&scene, &scene.deployment(), &json!({"spec": {"replicas": 5}}));
+    scene.settle();
+    assert_eq!(scene.replicas(), Some(5));
+}

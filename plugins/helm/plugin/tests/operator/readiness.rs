@@ -86,3 +86,33 @@ fn a_timeout_that_is_none_is_told() {
     let told = scene.web()["status"].to_string();
     assert!(told.contains("release.timeout \\\"soon\\\" is not a duration such as 5m"), "{told}");
 }
+
+#[test]
+fn where_dependents_are_not_watched_they_are_looked_at_again_and_again() {
+    let settings = json!({"watchDependentResources": false, "release": {"wait": true}});
+    let mut scene = Scene::with(&json!({"replicas": 1}), &chart(&[]), &settings);
+    scene.settle();
+    assert_eq!(scene.statuses(), ["pending-install"]);
+    scene.cluster.set_ready(&scene.deployment()).unwrap();
+    scene.run_for(11);
+    assert_eq!(scene.statuses(), ["deployed"]);
+    assert_eq!(ready(&scene).0, "True");
+    let settings = json!({"watchDependentResources": false});
+    let mut scene = Scene::with(&json!({"replicas": 1}), &chart(&[]), &settings);
+    scene.settle();
+    scene.run_for(301);
+    assert_eq!(ready(&scene).1, "NotReady");
+    scene.cluster.set_ready(&scene.deployment()).unwrap();
+    scene.run_for(31);
+    assert_eq!(ready(&scene).0, "True");
+}
+
+#[test]
+fn nobody_waits_any_more_when_the_entry_stops_asking_for_it() {
+    let mut scene = waiting(&json!({"wait": true}));
+    assert_eq!(scene.statuses(), ["pending-install"]);
+    scene.runner = scene.runner.binding(&json!({"chart": "charts/site", "release": {"wait": false}}));
+    scene.runner.restart();
+    scene.settle();
+    assert_eq!(scene.statuses(), ["deployed"]);
+}

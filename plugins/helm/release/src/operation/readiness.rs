@@ -1,15 +1,20 @@
 //! Waiting for the release's objects.
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use super::{Act, Operation, Step, Wait};
 
 impl Operation {
     pub(super) fn next_of_readiness(&mut self) -> Option<Act> {
+        let Some(patience) = self.patience else {
+            // Nobody wants to wait any more.
+            self.advance();
+            return None;
+        };
         let Step::Missing(missing) = &self.step else { return Some(Act::LookReady) };
-        let patience = self.patience.and_then(|patience| SignedDuration::try_from(patience).ok());
         let began = self.stored.touched().unwrap_or(self.now);
-        let until = patience.and_then(|patience| began.checked_add(patience).ok()).unwrap_or(began);
+        let patience = SignedDuration::try_from(patience).unwrap_or(SignedDuration::MAX);
+        let until = began.checked_add(patience).unwrap_or(Timestamp::MAX);
         if until > self.now {
             return Some(Act::Wait(Wait::Ready { missing: missing.clone(), until }));
         }
