@@ -183,6 +183,7 @@ fn context(revision: &Arc<Revision>) -> Arc<HookContext> {
             finalizer: None,
             legacy_finalizers: Vec::new(),
             resync: Duration::from_secs(600),
+            account: None,
             origin: "bench".to_owned(),
         }),
         manager: pilothouse::action::execute::Manager { name: "bench".to_owned(), supersedes: Vec::new() },

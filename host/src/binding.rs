@@ -25,6 +25,85 @@ pub struct Binding {
     pub legacy_finalizers: Vec<String>,
     /// The periodic safety net.
     pub resync: Duration,
+    /// Whose rights its hooks have, instead of those of the plugin's account.
+    pub account: Option<Account>,
     /// Where the binding was written, for messages: `watches.yaml:12:3` or the plugin's name.
     pub origin: String,
+}
+
+/// A service account that acts for a binding's objects.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Account {
+    /// Of this name, in the namespace of each object.
+    Beside(String),
+    /// The same for all objects.
+    Of {
+        /// Its namespace.
+        namespace: String,
+        /// Its name.
+        name: String,
+    },
+}
+
+/// Why a text names no account.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{0:?} names no service account: `name` is one in the namespace of the object, `namespace/name` always the same one"
+)]
+pub struct AccountError(String);
+
+impl std::str::FromStr for Account {
+    type Err = AccountError;
+
+    fn from_str(text: &str) -> Result<Self, AccountError> {
+        let checked = |part: &str| is_dns_name(part).then(|| part.to_owned());
+        let account = match text.split_once('/') {
+            None => checked(text).map(Self::Beside),
+            Some((namespace, name)) => {
+                checked(namespace).zip(checked(name)).map(|(namespace, name)| Self::Of { namespace, name })
+            }
+        };
+        account.ok_or_else(|| AccountError(text.to_owned()))
+    }
+}
+
+impl Account {
+    /// The user as the API server calls it. None: the object is in no namespace, and neither is the account.
+    pub fn user(&self, object_namespace: Option<&str>) -> Option<String> {
+        let (namespace, name) = match self {
+            Self::Beside(name) => (object_namespace?, name),
+            Self::Of { namespace, name } => (namespace.as_str(), name),
+        };
+        Some(format!("system:serviceaccount:{namespace}:{name}"))
+    }
+}
+
+/// A DNS subdomain (RFC 1123), as names of Kubernetes' objects are.
+fn is_dns_name(text: &str) -> bool {
+    let is_label = |label: &str| {
+        let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        !label.is_empty() && label.chars().all(allowed) && !label.starts_with('-') && !label.ends_with('-')
+    };
+    text.len() <= 253 && text.split('.').all(is_label)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_account_is_one_beside_the_object_or_always_the_same() {
+        let user = |text: &str, namespace| text.parse::<Account>().unwrap().user(namespace);
+        assert_eq!(user("web", Some("shop")).as_deref(), Some("system:serviceaccount:shop:web"));
+        assert_eq!(user("ops/web.v2", Some("shop")).as_deref(), Some("system:serviceaccount:ops:web.v2"));
+        assert_eq!(user("web", None), None);
+    }
+
+    #[test]
+    fn what_could_be_another_user_is_refused() {
+        for text in ["", "a/b/c", "/a", "a/", "Web", "a:b", "a b", "-a", "system:masters", "a..b"] {
+            let said = text.parse::<Account>().unwrap_err().to_string();
+            assert!(said.contains("names no service account"), "{said}");
+        }
+    }
 }

@@ -10,6 +10,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::binding::Account;
 use crate::object::Gvk;
 
 /// What is wrong with one entry.
@@ -39,6 +40,8 @@ pub struct WatchEntry {
     pub selector: String,
     /// The periodic safety net, if the entry sets it.
     pub reconcile_period: Option<Duration>,
+    /// Whose rights its releases are made with.
+    pub account: Option<Account>,
     /// `file:line`.
     pub origin: String,
 }
@@ -60,6 +63,7 @@ struct Raw {
     dry_run_option: Option<String>,
     max_history: Option<u64>,
     hook_timeout: Option<String>,
+    service_account_name: Option<String>,
     // What the plugin understands; it says what it does not.
     release: Option<Value>,
     // Known to helm-operator-plugins; the host's work queue has its own bound for each plugin.
@@ -95,17 +99,14 @@ pub fn parse(
     env: &dyn Fn(&str) -> Option<String>,
 ) -> (Vec<WatchEntry>, Vec<EntryError>) {
     let (mut entries, mut errors): (Vec<WatchEntry>, Vec<EntryError>) = (Vec::new(), Vec::new());
-    for (line, chunk) in chunks(text) {
-        // Empty lines before it keep the line numbers of messages true.
-        let padded = format!("{}{chunk}", "\n".repeat(line));
-        let at = |line: u64, column: u64, message: String| EntryError {
-            file: file.display().to_string(),
-            line,
-            column,
-            message,
-        };
-        let first_line = u64::try_from(line).unwrap_or(u64::MAX) + 1;
-        let raws: Vec<Raw> = match serde_saphyr::from_str(&padded) {
+    let at = |line: u64, column: u64, message: String| EntryError {
+        file: file.display().to_string(),
+        line,
+        column,
+        message,
+    };
+    for (first_line, raws) in raw_entries(text) {
+        let raws = match raws {
             Ok(raws) => raws,
             Err(error) => {
                 let place = error.location().map_or((first_line, 1), |place| (place.line(), place.column()));
@@ -128,6 +129,24 @@ pub fn parse(
         }
     }
     (entries, errors)
+}
+
+/// Entries with their first lines, counted from one. Where the file as a whole is wrong, each top-level item is read by itself.
+fn raw_entries(text: &str) -> Vec<(u64, Result<Vec<Raw>, serde_saphyr::Error>)> {
+    let line_of = |index: usize| u64::try_from(index).unwrap_or(u64::MAX).saturating_add(1);
+    let chunks = chunks(text);
+    // One entry may use what another one anchored.
+    if let Ok(raws) = serde_saphyr::from_str::<Vec<Raw>>(text)
+        && raws.len() == chunks.len()
+    {
+        return chunks.iter().zip(raws).map(|((line, _), raw)| (line_of(*line), Ok(vec![raw]))).collect();
+    }
+    let read = |(line, chunk): (usize, String)| {
+        // Empty lines before it keep the line numbers of messages true.
+        let padded = format!("{}{chunk}", "\n".repeat(line));
+        (line_of(line), serde_saphyr::from_str(&padded))
+    };
+    chunks.into_iter().map(read).collect()
 }
 
 /// The first line of a parser's message, without its picture of the source.
@@ -215,12 +234,14 @@ fn resolve(
             map.insert("hookTimeout".to_owned(), json!(timeout));
         }
     }
+    let account = raw.service_account_name.map(|name| name.parse::<Account>());
     Ok(WatchEntry {
         gvk: Gvk::new(&raw.group, &raw.version, &raw.kind),
         chart,
         settings,
         selector: selector_text(&raw.selector)?,
         reconcile_period: reconcile_period.filter(|period| !period.is_zero()),
+        account: account.transpose().map_err(|error| format!("serviceAccountName: {error}"))?,
         origin: format!("{}:{line}", file.display()),
     })
 }
@@ -272,30 +293,40 @@ pub fn go_duration(text: &str) -> Option<Duration> {
     if text.is_empty() { None } else { Duration::try_from_secs_f64(total).ok() }
 }
 
-/// Go's `os.Expand`: `$NAME` and `${NAME}`.
+/// Go's `os.Expand`: `$NAME` and `${NAME}`, and the shell's special variables (`$1`, `$$`, `$*` …), which no environment has.
 fn expand(text: &str, env: &dyn Fn(&str) -> Option<String>) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(at) = rest.find('$') {
-        let (before, tail) = rest.split_at(at);
+    while let Some((before, tail)) = rest.split_once('$') {
         out.push_str(before);
-        let tail = tail.strip_prefix('$').unwrap_or_default();
-        if let Some((name, after)) = tail.strip_prefix('{').and_then(|braced| braced.split_once('}')) {
-            out.push_str(&env(name).unwrap_or_default());
-            rest = after;
-            continue;
+        let (name, length) = variable(tail);
+        match name {
+            Some(name) => out.push_str(&env(name).unwrap_or_default()),
+            // What begins like a variable and is none goes; a lone dollar stays.
+            None if length == 0 => out.push('$'),
+            None => {}
         }
-        let end = tail.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(tail.len());
-        let (name, after) = tail.split_at(end);
-        if name.is_empty() {
-            out.push('$');
-        } else {
-            out.push_str(&env(name).unwrap_or_default());
-        }
-        rest = after;
+        rest = tail.get(length..).unwrap_or_default();
     }
     out.push_str(rest);
     out
+}
+
+/// The variable that a text after a dollar begins with, and how much of the text speaks of it (Go's `getShellName`).
+fn variable(text: &str) -> (Option<&str>, usize) {
+    let is_special = |c: char| "*#$@!?-".contains(c) || c.is_ascii_digit();
+    if let Some(braced) = text.strip_prefix('{') {
+        return match braced.find('}') {
+            Some(0) => (None, 2),
+            Some(end) => (braced.get(..end), end + 2),
+            None => (None, 1),
+        };
+    }
+    if text.starts_with(is_special) {
+        return (text.get(..1), 1);
+    }
+    let end = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len());
+    (text.get(..end).filter(|name| !name.is_empty()), end)
 }
 
 #[cfg(test)]
@@ -356,6 +387,54 @@ mod tests {
         assert_eq!(
             entries[0].settings["overrideValues"],
             json!({"image": "r.example/app:", "price": "5$", "replicas": "2"})
+        );
+    }
+
+    #[test]
+    fn what_only_looks_like_a_variable_is_what_go_makes_of_it() {
+        let env = |name: &str| (name == "A").then(|| "x".to_owned());
+        for (text, expanded) in [
+            ("$A-${A}", "x-x"),
+            ("a$$b", "ab"),
+            ("$1A", "A"),
+            ("$*", ""),
+            ("${}b", "b"),
+            ("${A", "A"),
+            ("5$", "5$"),
+            ("$ A", "$ A"),
+            ("$ä", "$ä"),
+            ("${*}", ""),
+        ] {
+            assert_eq!(expand(text, &env), expanded, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_entry_may_use_what_another_one_anchored() {
+        let first = "- group: g.io\n  version: v1\n  kind: A\n  chart: helm-charts/a\n  overrideValues: &all {a: b}\n";
+        let text = format!(
+            "{first}- group: g.io\n  version: v1\n  kind: B\n  chart: helm-charts/a\n  overrideValues: *all\n"
+        );
+        let (entries, errors) = with_chart(&text);
+        assert_eq!(errors, []);
+        assert_eq!(entries[1].settings["overrideValues"], json!({"a": "b"}));
+        assert!(entries[1].origin.ends_with("watches.yaml:6"), "{}", entries[1].origin);
+        let (entries, errors) =
+            with_chart(&format!("{text}- group: g.io\n  version: v1\n  kind: C\n  chrat: x\n"));
+        assert_eq!((entries.len(), errors.len()), (1, 2), "then each entry is on its own: {errors:?}");
+    }
+
+    #[test]
+    fn an_entry_may_name_the_account_that_acts_for_it() {
+        let (entries, errors) = with_chart(&format!("{GOOD}  serviceAccountName: ops/web\n"));
+        assert_eq!(errors, []);
+        assert_eq!(entries[0].account, Some("ops/web".parse().unwrap()));
+        let (entries, errors) = with_chart(&format!("{GOOD}  serviceAccountName: 'system:masters'\n"));
+        assert_eq!(entries, []);
+        assert!(
+            errors[0].message.starts_with("serviceAccountName: \"system:masters\" names no"),
+            "{}",
+            errors[0]
         );
     }
 

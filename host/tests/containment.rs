@@ -92,6 +92,7 @@ fn context(revision: &Revision) -> Arc<HookContext> {
             finalizer: None,
             legacy_finalizers: Vec::new(),
             resync: Duration::from_secs(600),
+            account: None,
             origin: "test".to_owned(),
         }),
         manager: pilothouse::action::execute::Manager { name: "test".to_owned(), supersedes: Vec::new() },

@@ -33,6 +33,8 @@ pub static ETCD: Module = Module { name: "etcd", version: "v3.6.16" };
 pub static HELM: Module = Module { name: "helm", version: "v4.3.1" };
 /// CoreDNS.
 pub static COREDNS: Module = Module { name: "coredns", version: "v1.12.4" };
+/// operator-sdk, whose Helm operator we take over from. It is built: its releases have the bare program, without an archive.
+pub static OPERATOR_SDK: Module = Module { name: "operator-sdk", version: "v1.42.2" };
 
 /// A program the testbed knows how to get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +77,13 @@ pub const KUBE_PROXY: Program = kubernetes("kube-proxy", "k8s.io/kubernetes/cmd/
 pub const KUBECTL: Program = program("kubectl", &KUBERNETES, "k8s.io/kubernetes/cmd/kubectl", "");
 /// The real helm.
 pub const HELM_CLI: Program = program("helm", &HELM, "helm.sh/helm/v4/cmd/helm", "v4.");
+/// The real helm-operator.
+pub const HELM_OPERATOR: Program = program(
+    "helm-operator",
+    &OPERATOR_SDK,
+    "github.com/operator-framework/operator-sdk/cmd/helm-operator",
+    "",
+);
 /// Names of Services.
 pub const COREDNS_SERVER: Program = program("coredns", &COREDNS, "github.com/coredns/coredns", "CoreDNS-1.");
 
@@ -138,7 +147,7 @@ impl Program {
 /// # Errors
 /// Names everything that was tried for the first program that is not to be had.
 pub fn find_all(programs: &[Program], progress: &dyn Progress) -> Result<Vec<PathBuf>> {
-    for module in [&KUBERNETES, &ETCD, &HELM, &COREDNS] {
+    for module in [&KUBERNETES, &ETCD, &HELM, &COREDNS, &OPERATOR_SDK] {
         let wanted = |program: &&Program| program.module == module && program.present().is_none();
         if programs.iter().any(|program| wanted(&program)) {
             let _one_at_a_time = lock(&module.directory())?;

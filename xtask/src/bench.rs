@@ -12,12 +12,15 @@ use crate::demo::access::Access;
 use crate::demo::stage::{Process, Stage as _};
 use crate::steps::{Terminal, run};
 
+mod figures;
 mod grown;
+mod helm_operator;
 mod memory;
 mod render;
 mod swap;
 mod template;
 
+use helm_operator::HelmOperatorArgs;
 use memory::MemoryArgs;
 use render::RenderArgs;
 use swap::SwapArgs;
@@ -40,6 +43,11 @@ pub(crate) enum BenchTask {
         after_help = "EXAMPLES:\n  cargo xtask bench render\n  cargo xtask bench render --times 50 ./mychart"
     )]
     Render(RenderArgs),
+    /// The host beside operator-sdk's helm-operator: memory, processor, requests, drift; the same project, the same API server.
+    #[command(
+        after_help = "EXAMPLES:\n  cargo xtask bench helm-operator\n  cargo xtask bench helm-operator --sites 10,100,1000 --tries 50"
+    )]
+    HelmOperator(HelmOperatorArgs),
     /// `pilothouse template` beside `helm template`: wall time and peak memory of the processes.
     #[command(
         after_help = "EXAMPLES:\n  cargo xtask bench template\n  cargo xtask bench template --times 30 ./mychart"
@@ -58,6 +66,7 @@ pub(crate) fn bench(task: &BenchTask) -> Result<()> {
         BenchTask::Call => call(),
         BenchTask::Swap(args) => swap::swap(args),
         BenchTask::Render(args) => render::render(args),
+        BenchTask::HelmOperator(args) => helm_operator::helm_operator(args),
         BenchTask::Template(args) => template::template(args),
     }
 }

@@ -12,16 +12,25 @@ use crate::steps::{Terminal, say};
 use crate::{build, demo::access::Access};
 
 pub(crate) mod access;
+mod from_chart;
+mod hello;
 mod interrupt;
+mod look;
+mod made;
 mod manifest;
 mod project;
 mod scene;
 pub(crate) mod stage;
 mod store;
 
+use look::Look;
+use made::Made;
 use project::Project;
 use scene::Scene;
 use stage::{Pod, Process, Stage};
+
+/// The scenes that can be played.
+pub(crate) const SCENES: [&str; 3] = ["S1", "S2", "S3"];
 
 /// Flags of `cargo xtask demo`.
 #[derive(Debug, Args)]
@@ -29,12 +38,14 @@ use stage::{Pod, Process, Stage};
 EXAMPLES:
   cargo xtask demo                             plays the scene and leaves the cluster to you; Ctrl-C takes it away
   cargo xtask demo --once                      plays it and ends; exit code 0 when every step was seen
+  cargo xtask demo --scene S2 --once           from a chart to a deployed operator: init, image, make deploy
+  cargo xtask demo --scene S3 --once           a right is missing, is told, and heals; what is deleted comes back
   sudo -E cargo xtask demo --once --node       the host in a pod, hooks and releases in real pods
   cargo xtask demo --project ~/my-operator     your own operator-sdk Helm project instead of the sample
   cargo xtask demo --kubeconfig ~/.kube/config on your cluster, in a namespace of its own that is taken away again")]
 pub(crate) struct DemoArgs {
     /// Which scene.
-    #[arg(long, default_value = "S1", value_parser = ["S1"])]
+    #[arg(long, default_value = "S1", value_parser = SCENES)]
     scene: String,
     /// Play it through and end, instead of leaving it to you to try.
     #[arg(long)]
@@ -50,17 +61,25 @@ pub(crate) struct DemoArgs {
     project: Option<PathBuf>,
 }
 
-/// Plays the sample through on a cluster of its own, as `demo --once` does.
+/// Plays a scene through on a cluster of its own, as `demo --once` does.
 ///
 /// # Errors
 /// The step that was not seen.
-pub(crate) fn once(node: bool) -> Result<()> {
-    demo(&DemoArgs { scene: "S1".to_owned(), once: true, node, kubeconfig: None, project: None })
+pub(crate) fn once(scene: &str, node: bool) -> Result<()> {
+    demo(&DemoArgs { scene: scene.to_owned(), once: true, node, kubeconfig: None, project: None })
 }
 
 /// Plays the scene.
 pub(crate) fn demo(args: &DemoArgs) -> Result<()> {
     interrupt::listen()?;
+    if args.scene != "S1" {
+        if args.kubeconfig.is_some() || args.project.is_some() {
+            bail!("scene {} makes its own project on its own cluster", args.scene);
+        }
+        return on_a_cluster_of_its_own(args.node, |cluster, access, work| {
+            play_made(args, cluster, access, work)
+        });
+    }
     let source =
         args.project.clone().unwrap_or_else(|| build::root().join("charts/samples/player-stats-operator"));
     Project::read(&source)?;
@@ -80,34 +99,66 @@ pub(crate) fn demo(args: &DemoArgs) -> Result<()> {
             }
             play(args, &access, Box::new(stage), !nodes.is_empty())
         }
-        None => on_a_cluster_of_its_own(args, &source, &plugins),
+        None => on_a_cluster_of_its_own(args.node, |cluster, access, work| {
+            if !args.node {
+                let stage = Process::prepare(access, &source, &plugins, work)?;
+                return play(args, access, Box::new(stage), false);
+            }
+            put_images(cluster)?;
+            let stage = Pod::prepare(access, &source, &plugins, work)?;
+            play(args, access, Box::new(stage), true)
+        }),
     }
 }
 
-fn on_a_cluster_of_its_own(args: &DemoArgs, source: &Path, plugins: &[PathBuf]) -> Result<()> {
-    if args.node {
+/// Plays on a new cluster, and takes it away.
+fn on_a_cluster_of_its_own(
+    with_node: bool,
+    play: impl FnOnce(&Cluster, &Access, &Path) -> Result<()>,
+) -> Result<()> {
+    if with_node {
         setup::node_packages()?;
         node::check()?;
     }
-    say(if args.node { "starting a cluster with a node" } else { "starting a control plane" });
+    say(if with_node { "starting a cluster with a node" } else { "starting a control plane" });
     let terminal = Terminal::new();
     let name = format!("demo-{}", std::process::id());
-    let cluster = Cluster::up(&Options { name, tied: true, node: args.node }, &terminal)?;
+    let cluster = Cluster::up(&Options { name, tied: true, node: with_node }, &terminal)?;
     drop(terminal);
     // In the cluster's directory, which the node sees and which is taken away with it.
     let work = cluster.directory().join("demo");
     std::fs::create_dir_all(&work)?;
     let access = Access::new(&cluster.kubeconfig(), &work);
-    let played = if args.node {
-        put_images(&cluster)
-            .and_then(|()| Pod::prepare(&access, source, plugins, &work))
-            .and_then(|stage| play(args, &access, Box::new(stage), true))
-    } else {
-        Process::prepare(&access, source, plugins, &work)
-            .and_then(|stage| play(args, &access, Box::new(stage), false))
-    };
+    let played = play(&cluster, &access, &work);
     say("taking the cluster away");
     cluster.down();
+    played
+}
+
+/// The scenes whose project is made from a chart.
+fn play_made(args: &DemoArgs, cluster: &Cluster, access: &Access, work: &Path) -> Result<()> {
+    let chart = build::root().join("charts/samples/hello");
+    let mut made = Made::init(access, &chart, work)?;
+    if args.node {
+        let busybox = pilothouse_testbed::busybox::archive("docker.io/library/busybox:1.37")?;
+        cluster.import_images(&[busybox, made.image()?])?;
+    }
+    let look = Look { access, namespace: "demo" };
+    access.kubectl(&["create", "namespace", look.namespace])?;
+    let played = match args.scene.as_str() {
+        "S2" => from_chart::play(look, &mut made, args.node),
+        _ => hello::play(look, &mut made, args.node),
+    };
+    if let Err(error) = &played {
+        eprintln!("{}", stage::tail(&made.log(), 40));
+        say(&format!("not seen: {error:#}"));
+    } else if !args.once {
+        say("the cluster is yours now; Ctrl-C takes it away");
+        println!("  export KUBECONFIG={}", access.kubeconfig().display());
+        println!("  cd {}", made.file("").display());
+        interrupt::wait();
+    }
+    made.stop()?;
     played
 }
 

@@ -91,6 +91,22 @@ pub(crate) fn bare_host() -> Result<Archive> {
     assemble(Form::Host, Form::Host.tag(), &build::host()?, &[])
 }
 
+/// What an operator project's own Dockerfile makes: the host with the Helm plugin, and the project's charts.
+///
+/// # Errors
+/// When something of it cannot be built or read.
+pub(crate) fn of_project(tag: &str, project: &Path) -> Result<Archive> {
+    let add = |path: &str| format!("{}:{PROJECT}/{path}", project.join(path).display());
+    host(&ImageArgs {
+        output: PathBuf::new(),
+        form: Form::HelmOperator,
+        tag: Some(tag.to_owned()),
+        plugins: None,
+        add: vec![add("watches.yaml"), add("helm-charts")],
+        player_stats: false,
+    })
+}
+
 fn host(args: &ImageArgs) -> Result<Archive> {
     let plugins = match (&args.plugins, args.form) {
         (None, Form::Host) => Vec::new(),

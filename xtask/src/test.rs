@@ -61,7 +61,9 @@ pub(crate) fn test(args: &TestArgs) -> Result<()> {
     steps.step("unit and integration tests", || run_tests(tests(args)?.arg("--no-fail-fast"), &mut told));
     steps.step("chart and kustomize", || deploy::check(!args.no_cluster));
     if !args.no_cluster {
-        steps.step("scene S1 on a control plane", || demo::once(false));
+        for scene in demo::SCENES {
+            steps.step(&format!("scene {scene} on a control plane"), || demo::once(scene, false));
+        }
     }
     end_to_end(args, &mut steps, &mut told);
     steps.step("documentation builds", || {
@@ -91,7 +93,9 @@ fn end_to_end(args: &TestArgs, steps: &mut Steps, told: &mut Told) {
     if let Err(error) = node::check() {
         return steps.skip(NAME, &error.to_string());
     }
-    steps.step("scene S1 on a node", || demo::once(true));
+    for scene in demo::SCENES {
+        steps.step(&format!("scene {scene} on a node"), || demo::once(scene, true));
+    }
     steps.step(NAME, || {
         // One after the other: a node takes what memory and processors there are.
         run_tests(

@@ -75,6 +75,7 @@ impl Configuration {
                     .map(|manifest| manifest.legacy_finalizers.clone())
                     .unwrap_or_default(),
                 resync: entry.reconcile_period.unwrap_or(args.reconcile_period),
+                account: entry.account.clone(),
                 origin: entry.origin.clone(),
             });
         }

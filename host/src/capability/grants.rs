@@ -100,6 +100,12 @@ impl Grants {
         }
     }
 
+    /// The same with the rights of another account.
+    #[must_use]
+    pub fn acting_as(&self, user: String) -> Self {
+        Self { account: Some(user), ..self.clone() }
+    }
+
     /// The account as messages name it.
     pub fn account_name(&self) -> &str {
         self.account.as_deref().unwrap_or("the host's own account")

@@ -49,6 +49,7 @@ pub(super) fn context(
             finalizer: None,
             legacy_finalizers: Vec::new(),
             resync: Duration::MAX,
+            account: None,
             origin: "the command line".to_owned(),
         }),
         manager: Manager::default(),

@@ -10,6 +10,7 @@ use super::queue::{Reason, Verdict, Work};
 use super::throttle::Throttle;
 use crate::action::inventory::Inventories;
 use crate::binding::Binding;
+use crate::capability::grants::Grants;
 use crate::cluster::Cluster;
 use crate::cluster::path::Resource;
 use crate::cluster::request::{ApiError, Counts, counted};
@@ -77,6 +78,7 @@ struct Case<'a> {
     resource: Arc<Resource>,
     object: Value,
     owner: Owner,
+    grants: Arc<Grants>,
     throttle: Arc<Throttle>,
 }
 
@@ -143,7 +145,13 @@ impl Reconciler {
         };
         let uid = object.pointer("/metadata/uid").and_then(Value::as_str).unwrap_or_default();
         let owner = Owner { key: work.key.clone(), uid: Arc::from(uid) };
-        let case = Case { work, binding, resource, object, owner, throttle };
+        let grants = grants_of(&revision, binding, &owner);
+        let mut case =
+            Case { work, binding, resource, object, owner, grants: Arc::clone(&revision.grants), throttle };
+        match grants {
+            Some(grants) => case.grants = grants,
+            None => return self.without_account(&case).await,
+        }
         if case.object.pointer("/metadata/deletionTimestamp").is_some() {
             return if finalizer::holds(&case.object, case.binding) {
                 self.run_hook(&case, &revision, Hook::Finalize).await
@@ -158,6 +166,16 @@ impl Reconciler {
                 Done::verdict(retry_of(&error))
             }
         }
+    }
+
+    /// The binding's account is one of the object's namespace, and the object is in none.
+    async fn without_account(&self, case: &Case<'_>) -> Done {
+        let message = format!(
+            "{}: serviceAccountName has to be of the form namespace/name for a kind that is in no namespace",
+            case.binding.origin
+        );
+        let state = State::Stalled(("InvalidConfiguration".to_owned(), message));
+        self.tell(case, empty_reply(state, Vec::new()), Verdict::Done).await
     }
 
     async fn run_hook(&self, case: &Case<'_>, revision: &Arc<Revision>, hook: Hook) -> Done {
@@ -274,7 +292,7 @@ impl Reconciler {
     fn context(&self, case: &Case<'_>, revision: &Arc<Revision>) -> Arc<HookContext> {
         Arc::new(HookContext {
             plugin: Arc::clone(&revision.identity),
-            grants: Arc::clone(&revision.grants),
+            grants: Arc::clone(&case.grants),
             owner: case.owner.clone(),
             binding: Arc::clone(case.binding),
             manager: revision.manifest.manager(),
@@ -283,6 +301,13 @@ impl Reconciler {
             metrics: Arc::clone(&self.plugin_metrics),
         })
     }
+}
+
+/// The plugin's grants, with the rights of the binding's account where it has one. None: that account is nowhere.
+fn grants_of(revision: &Revision, binding: &Binding, owner: &Owner) -> Option<Arc<Grants>> {
+    let Some(account) = &binding.account else { return Some(Arc::clone(&revision.grants)) };
+    let user = account.user(owner.key.namespace.as_deref())?;
+    Some(Arc::new(revision.grants.acting_as(user)))
 }
 
 fn request_of(case: &Case<'_>, revision: &Revision) -> Request {

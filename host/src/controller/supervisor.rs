@@ -270,6 +270,7 @@ impl Supervisor {
                 finalizer: kind.finalizer.as_deref().map(Arc::from),
                 legacy_finalizers: Vec::new(),
                 resync: self.resync,
+                account: None,
                 origin: plugin_origin(name),
             });
         }

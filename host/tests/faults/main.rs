@@ -8,8 +8,10 @@ mod host;
 mod proxy;
 mod release;
 
+mod accounts;
 mod api_server;
 mod crash;
+mod helm_operator;
 mod many;
 mod metrics;
 mod plugin_files;

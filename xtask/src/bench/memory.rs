@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
 
+use super::figures::{self, Pss};
 use super::{NAMESPACE, PATIENCE, apply, await_line, prepare};
 use crate::demo::access::Access;
 use crate::demo::stage::{Process, Stage as _};
@@ -51,17 +52,8 @@ pub(super) fn memory(args: &MemoryArgs) -> Result<()> {
     Ok(())
 }
 
-/// Kilobytes of proportional set size, and how much of it is anonymous.
-type Pss = (u64, u64);
-
 fn pss(host: &Process) -> Result<Pss> {
-    let pid = host.pid().context("the host is not there")?;
-    let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup"))?;
-    let field = |name: &str| {
-        let line = text.lines().find_map(|line| line.strip_prefix(name))?;
-        line.trim_start_matches(':').trim().split(' ').next()?.parse().ok()
-    };
-    field("Pss").zip(field("Pss_Anon")).context("the kernel does not tell PSS")
+    figures::pss(host.pid().context("the host is not there")?)
 }
 
 fn render(table: &[(String, Duration, Pss)]) -> String {

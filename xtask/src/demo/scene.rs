@@ -1,12 +1,12 @@
 //! Scene S1: an operator-sdk Helm project, unchanged, through its life.
 
 use std::fs;
-use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
 
 use super::access::Access;
+use super::look::Look;
 use super::project::Project;
 use super::stage::{Stage, tail};
 use super::{interrupt, manifest};
@@ -14,14 +14,12 @@ use crate::steps::say;
 
 mod rollbacks;
 
-/// How long a step may take to be seen.
-const PATIENCE: Duration = Duration::from_secs(90);
 /// The namespace of the scene.
 const NAMESPACE: &str = "operators";
 
 /// The scene on its stage.
 pub(super) struct Scene<'a> {
-    access: &'a Access,
+    look: Look<'a>,
     stage: Box<dyn Stage>,
     project: Project,
     /// Whether somebody runs pods; else the scene stands in for the node.
@@ -33,7 +31,7 @@ pub(super) struct Scene<'a> {
 impl<'a> Scene<'a> {
     /// Nothing has happened yet.
     pub(super) fn new(access: &'a Access, stage: Box<dyn Stage>, project: Project, real_pods: bool) -> Self {
-        Self { access, stage, project, real_pods, made_namespace: false }
+        Self { look: Look { access, namespace: NAMESPACE }, stage, project, real_pods, made_namespace: false }
     }
 
     /// All of it.
@@ -54,46 +52,46 @@ impl<'a> Scene<'a> {
     }
 
     fn begin(&mut self) -> Result<()> {
-        self.access.kubectl(&["create", "namespace", NAMESPACE]).with_context(|| {
+        self.look.access.kubectl(&["create", "namespace", NAMESPACE]).with_context(|| {
             format!(
                 "the scene needs the namespace {NAMESPACE} for itself; take it away, or use another cluster"
             )
         })?;
         self.made_namespace = true;
         let crds = self.project.crds.display().to_string();
-        self.access.kubectl(&["apply", "--filename", &crds])?;
+        self.look.access.kubectl(&["apply", "--filename", &crds])?;
         self.stage.start()
     }
 
     fn install(&self) -> Result<()> {
         self.apply_sample()?;
-        self.seen("the release is installed", || self.latest() == Some((1, "deployed".to_owned())))?;
+        self.look.seen("the release is installed", || self.latest() == Some((1, "deployed".to_owned())))?;
         if self.real_pods {
             let wait = ["wait", "--for=condition=Available", "deployments", "--all", "--timeout=90s"];
-            self.kubectl(&wait).context("the release's pods")?;
+            self.look.kubectl(&wait).context("the release's pods")?;
             say("its pods run");
         }
-        println!("{}", self.kubectl(&["get", "deployments,services,persistentvolumeclaims"])?);
-        println!("{}", self.helm(&["list"])?);
+        println!("{}", self.look.kubectl(&["get", "deployments,services,persistentvolumeclaims"])?);
+        println!("{}", self.look.helm(&["list"])?);
         Ok(())
     }
 
     /// `whose`: for what is said about it.
     fn drift_of(&self, whose: &str) -> Result<()> {
         let Some((name, replicas)) =
-            manifest::scaled_deployment(&self.helm(&["get", "manifest", &self.project.name])?)
+            manifest::scaled_deployment(&self.look.helm(&["get", "manifest", &self.project.name])?)
         else {
             say("no drift is played: the release has no Deployment with replicas");
             return Ok(());
         };
         let deployment = format!("deployment/{name}");
-        self.patch(&deployment, &format!(r#"{{"spec":{{"replicas":{}}}}}"#, replicas + 2))?;
+        self.look.patch(&deployment, &format!(r#"{{"spec":{{"replicas":{}}}}}"#, replicas + 2))?;
         let what = format!("{name} {whose}: replicas patched to {} are {replicas} again", replicas + 2);
-        self.seen(&what, || self.value(&deployment, "{.spec.replicas}") == replicas.to_string())?;
-        let before = self.value(&deployment, "{.metadata.uid}");
-        self.kubectl(&["delete", &deployment, "--wait=false"])?;
-        self.seen(&format!("{name}: deleted, it is back"), || {
-            let uid = self.value(&deployment, "{.metadata.uid}");
+        self.look.seen(&what, || self.look.value(&deployment, "{.spec.replicas}") == replicas.to_string())?;
+        let before = self.look.value(&deployment, "{.metadata.uid}");
+        self.look.kubectl(&["delete", &deployment, "--wait=false"])?;
+        self.look.seen(&format!("{name}: deleted, it is back"), || {
+            let uid = self.look.value(&deployment, "{.metadata.uid}");
             !uid.is_empty() && uid != before
         })
     }
@@ -103,7 +101,7 @@ impl<'a> Scene<'a> {
             say("no upgrade is played: the chart knows no replicaCount");
             return Ok(());
         }
-        self.patch(&self.custom_resource(), r#"{"spec":{"replicaCount":2}}"#)?;
+        self.look.patch(&self.custom_resource(), r#"{"spec":{"replicaCount":2}}"#)?;
         self.seen_with_hooks("replicaCount 2: the pre-upgrade hooks ran, revision 2 is deployed", || {
             self.latest() == Some((2, "deployed".to_owned()))
         })?;
@@ -116,17 +114,17 @@ impl<'a> Scene<'a> {
             return Ok(());
         }
         let (resource, before) = (self.custom_resource(), self.latest());
-        let port = self.value(&resource, "{.spec.service.port}");
-        self.patch(&resource, r#"{"spec":{"service":{"port":0}}}"#)?;
+        let port = self.look.value(&resource, "{.spec.service.port}");
+        self.look.patch(&resource, r#"{"spec":{"service":{"port":0}}}"#)?;
         let failure = r#"{.status.conditions[?(@.reason=="UpgradeError")].message}"#;
-        self.seen("service.port 0 is refused, and the resource says so", || {
-            !self.value(&resource, failure).is_empty()
+        self.look.seen("service.port 0 is refused, and the resource says so", || {
+            !self.look.value(&resource, failure).is_empty()
         })?;
-        println!("  {}", self.value(&resource, failure));
+        println!("  {}", self.look.value(&resource, failure));
         let port = if port.is_empty() { "null" } else { &port };
-        self.patch(&resource, &format!(r#"{{"spec":{{"service":{{"port":{port}}}}}}}"#))?;
-        self.seen("mended, it is well again, and the release was not touched", || {
-            self.value(&resource, failure).is_empty() && self.latest() == before
+        self.look.patch(&resource, &format!(r#"{{"spec":{{"service":{{"port":{port}}}}}}}"#))?;
+        self.look.seen("mended, it is well again, and the release was not touched", || {
+            self.look.value(&resource, failure).is_empty() && self.latest() == before
         })
     }
 
@@ -139,9 +137,9 @@ impl<'a> Scene<'a> {
         let name = template.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let note = format!("configmap/{}-note", self.project.name);
         self.seen_with_hooks(&format!("{name} saved with a ConfigMap more: rolled out"), || {
-            !self.value(&note, "{.data.revision}").is_empty()
+            !self.look.value(&note, "{.data.revision}").is_empty()
         })?;
-        self.seen("and deployed", || self.latest().is_some_and(|(_, status)| status == "deployed"))
+        self.look.seen("and deployed", || self.latest().is_some_and(|(_, status)| status == "deployed"))
     }
 
     /// A plugin's file is replaced while the host runs; then by something that is no plugin.
@@ -151,11 +149,11 @@ impl<'a> Scene<'a> {
         let after = manifest::with_version(&before, br#""version":"0.1.0""#, br#""version":"0.1.9""#)
             .context("helm.wasm does not say its version")?;
         replace(&file, &after)?;
-        self.seen("helm.wasm replaced by another build: swapped while the host runs", || {
+        self.look.seen("helm.wasm replaced by another build: swapped while the host runs", || {
             self.stage.log().contains("plugin swapped")
         })?;
         replace(&file, b"not wasm at all")?;
-        self.seen("helm.wasm replaced by nonsense: refused, the one before goes on", || {
+        self.look.seen("helm.wasm replaced by nonsense: refused, the one before goes on", || {
             self.stage.log().contains("plugin refused")
         })?;
         replace(&file, &after)
@@ -165,14 +163,14 @@ impl<'a> Scene<'a> {
     fn deletion_while_away(&mut self) -> Result<()> {
         self.stage.remove()?;
         let resource = self.custom_resource();
-        self.kubectl(&["delete", &resource, "--wait=false"])?;
-        if self.value(&resource, "{.metadata.deletionTimestamp}").is_empty() {
+        self.look.kubectl(&["delete", &resource, "--wait=false"])?;
+        if self.look.value(&resource, "{.metadata.deletionTimestamp}").is_empty() {
             bail!("the resource did not wait for its finalizer");
         }
         say("the host is deleted and the resource after it: it waits for its finalizer");
         self.stage.start()?;
         let kinds = format!("deployments,services,secrets,{}", self.project.resource);
-        let left = || self.kubectl(&["get", &kinds, "--output=name"]);
+        let left = || self.look.kubectl(&["get", &kinds, "--output=name"]);
         let gone = self.seen_with_hooks("the host is back: resource and release are gone", || {
             left().is_ok_and(|names| names.trim().is_empty())
         });
@@ -185,10 +183,10 @@ impl<'a> Scene<'a> {
     /// When it cannot be installed again.
     pub(super) fn leave_to_user(&self) -> Result<()> {
         self.apply_sample()?;
-        self.seen("the release is installed once more", || self.latest().is_some())?;
+        self.look.seen("the release is installed once more", || self.latest().is_some())?;
         say("the scene is yours now; try it in another terminal, Ctrl-C ends it:");
         let (resource, name) = (&self.project.resource, &self.project.name);
-        println!("  export KUBECONFIG={}", self.access.kubeconfig().display());
+        println!("  export KUBECONFIG={}", self.look.access.kubeconfig().display());
         println!("  kubectl --namespace {NAMESPACE} get all,{resource}");
         println!("  kubectl --namespace {NAMESPACE} edit {resource} {name}");
         println!("  helm --namespace {NAMESPACE} history {name}");
@@ -206,7 +204,7 @@ impl<'a> Scene<'a> {
         if cluster_stays && self.made_namespace {
             say(&format!("taking away the namespace {NAMESPACE} and what is in it"));
             // While the host is there to let go of it.
-            self.access.kubectl(&[
+            self.look.access.kubectl(&[
                 "delete",
                 &self.project.resource,
                 "--namespace",
@@ -214,7 +212,7 @@ impl<'a> Scene<'a> {
                 "--all",
                 "--timeout=60s",
             ])?;
-            self.access.kubectl(&["delete", "namespace", NAMESPACE, "--timeout=60s"])?;
+            self.look.access.kubectl(&["delete", "namespace", NAMESPACE, "--timeout=60s"])?;
         }
         self.stage.stop()
     }
@@ -225,12 +223,12 @@ impl<'a> Scene<'a> {
     }
 
     fn apply_sample(&self) -> Result<()> {
-        self.kubectl(&["apply", "--filename", &self.project.sample.display().to_string()]).map(drop)
+        self.look.kubectl(&["apply", "--filename", &self.project.sample.display().to_string()]).map(drop)
     }
 
     /// As [`Self::seen`]. A control plane runs no pods: there the scene lets the hooks' pods come to their end.
     fn seen_with_hooks(&self, what: &str, done: impl Fn() -> bool) -> Result<()> {
-        self.seen(what, || {
+        self.look.seen(what, || {
             if !self.real_pods {
                 self.end_jobs();
             }
@@ -239,27 +237,20 @@ impl<'a> Scene<'a> {
     }
 
     fn end_jobs(&self) {
-        let pods = self.kubectl(&["get", "pods", "--selector=job-name", "--output=name"]).unwrap_or_default();
+        let pods =
+            self.look.kubectl(&["get", "pods", "--selector=job-name", "--output=name"]).unwrap_or_default();
         for pod in pods.lines() {
             let phase = if pod.contains("-migration-") { "Failed" } else { "Succeeded" };
             let status = format!(r#"{{"status":{{"phase":"{phase}"}}}}"#);
-            let _ = self.kubectl(&["patch", pod, "--subresource=status", "--type=merge", "--patch", &status]);
+            let _ = self.look.kubectl(&[
+                "patch",
+                pod,
+                "--subresource=status",
+                "--type=merge",
+                "--patch",
+                &status,
+            ]);
         }
-    }
-
-    fn seen(&self, what: &str, mut holds: impl FnMut() -> bool) -> Result<()> {
-        let started = Instant::now();
-        while !holds() {
-            if interrupt::happened() {
-                bail!("interrupted");
-            }
-            if started.elapsed() > PATIENCE {
-                bail!("{what} (waited {} s)", PATIENCE.as_secs());
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        say(&format!("seen after {:>5} ms: {what}", started.elapsed().as_millis()));
-        Ok(())
     }
 
     /// The release's last revision and its status.
@@ -269,7 +260,7 @@ impl<'a> Scene<'a> {
 
     /// The release's revisions and their statuses; none when there is no release.
     fn revisions(&self) -> Vec<(u64, String)> {
-        let text = self.helm(&["history", &self.project.name, "--output=json"]).unwrap_or_default();
+        let text = self.look.helm(&["history", &self.project.name, "--output=json"]).unwrap_or_default();
         let revisions: Vec<Value> = serde_json::from_str(&text).unwrap_or_default();
         let read =
             |one: &Value| Some((one.get("revision")?.as_u64()?, one.get("status")?.as_str()?.to_owned()));
@@ -277,29 +268,12 @@ impl<'a> Scene<'a> {
     }
 
     fn show_history(&self) -> Result<()> {
-        println!("{}", self.helm(&["history", &self.project.name])?);
+        println!("{}", self.look.helm(&["history", &self.project.name])?);
         Ok(())
     }
 
     fn custom_resource(&self) -> String {
         format!("{}/{}", self.project.resource, self.project.name)
-    }
-
-    fn patch(&self, object: &str, patch: &str) -> Result<()> {
-        self.kubectl(&["patch", object, "--type=merge", "--patch", patch]).map(drop)
-    }
-
-    /// Empty when there is no such object or field.
-    fn value(&self, object: &str, path: &str) -> String {
-        self.kubectl(&["get", object, &format!("--output=jsonpath={path}")]).unwrap_or_default()
-    }
-
-    fn kubectl(&self, arguments: &[&str]) -> Result<String> {
-        self.access.kubectl(&[arguments, &["--namespace", NAMESPACE]].concat())
-    }
-
-    fn helm(&self, arguments: &[&str]) -> Result<String> {
-        self.access.helm(&[arguments, &["--namespace", NAMESPACE]].concat())
     }
 }
 

@@ -143,7 +143,7 @@ impl Reconciler {
 }
 
 fn actor<'a>(case: &'a Case<'_>, revision: &'a Revision, manager: &'a Manager) -> Actor<'a> {
-    Actor { plugin: &revision.identity.name, manager, grants: &revision.grants, owner: &case.owner }
+    Actor { plugin: &revision.identity.name, manager, grants: &case.grants, owner: &case.owner }
 }
 
 fn refused(key: &ObjectKey, error: &WriteError, actor: &Actor<'_>, verb: &str, plural: &str) -> Problem {

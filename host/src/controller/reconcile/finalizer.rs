@@ -106,6 +106,7 @@ mod tests {
             finalizer: Some(Arc::from("helm.example/uninstall-release")),
             legacy_finalizers: vec!["uninstall-helm-release".to_owned()],
             resync: Duration::from_secs(600),
+            account: None,
             origin: String::new(),
         }
     }

@@ -53,49 +53,53 @@ impl Scene<'_> {
         )?;
         let resource = self.custom_resource();
         let failure = r#"{.status.conditions[?(@.reason=="UpgradeError")].message}"#;
-        self.seen("the resource says why", || !self.value(&resource, failure).is_empty())?;
-        println!("  {}", self.value(&resource, failure).replace('\n', "\n  "));
+        self.look.seen("the resource says why", || !self.look.value(&resource, failure).is_empty())?;
+        println!("  {}", self.look.value(&resource, failure).replace('\n', "\n  "));
         let left = format!("configmap/{}-migration", self.project.name);
-        self.seen("what the failed upgrade brought is gone", || {
-            self.value(&left, "{.metadata.name}").is_empty()
+        self.look.seen("what the failed upgrade brought is gone", || {
+            self.look.value(&left, "{.metadata.name}").is_empty()
         })?;
         if store.is_some() {
-            if !self.value(&resource, failure).contains("spoiled") {
+            if !self.look.value(&resource, failure).contains("spoiled") {
                 bail!("the migration did not lose the data: nothing was there to be restored");
             }
             self.precious("the data that the migration lost is back, from the backup before the upgrade")?;
         }
         self.show_history()?;
         fs::remove_file(&template).with_context(|| template.display().to_string())?;
-        self.seen("the template taken away again: the resource is well, without another revision", || {
-            self.value(&resource, failure).is_empty() && self.revisions().ends_with(&history)
-        })
+        self.look
+            .seen("the template taken away again: the resource is well, without another revision", || {
+                self.look.value(&resource, failure).is_empty() && self.revisions().ends_with(&history)
+            })
     }
 
     /// `helm rollback` is understood: its revision is kept, and kept repaired, until something new is asked for.
     pub(super) fn rollback_by_hand(&self) -> Result<()> {
         let Some((revision, _)) = self.latest().filter(|(revision, _)| *revision > 1) else { return Ok(()) };
         if self.real_pods {
-            self.helm(&["rollback", &self.project.name, "1"])?;
+            self.look.helm(&["rollback", &self.project.name, "1"])?;
         } else {
-            self.helm(&["rollback", &self.project.name, "1", "--no-hooks"])?;
+            self.look.helm(&["rollback", &self.project.name, "1", "--no-hooks"])?;
         }
         let resource = self.custom_resource();
         let by_hand = r#"{.status.conditions[?(@.type=="ManualRevision")].status}"#;
-        self.seen("helm rollback by hand is understood: its revision is the one that is kept", || {
-            self.value(&resource, "{.status.release.revision}") == (revision + 1).to_string()
-                && self.value(&resource, by_hand) == "True"
-        })?;
+        self.look.seen(
+            "helm rollback by hand is understood: its revision is the one that is kept",
+            || {
+                self.look.value(&resource, "{.status.release.revision}") == (revision + 1).to_string()
+                    && self.look.value(&resource, by_hand) == "True"
+            },
+        )?;
         self.drift_of("of the revision that was rolled back to")?;
         if self.latest() != Some((revision + 1, "deployed".to_owned())) {
             bail!("the rollback by hand was fought: {:?}", self.latest());
         }
         self.show_history()?;
         if self.project.scales {
-            self.patch(&resource, r#"{"spec":{"replicaCount":3}}"#)?;
+            self.look.patch(&resource, r#"{"spec":{"replicaCount":3}}"#)?;
             self.seen_with_hooks("the next change of the spec wins over what was done by hand", || {
                 self.latest() == Some((revision + 2, "deployed".to_owned()))
-                    && self.value(&resource, by_hand) != "True"
+                    && self.look.value(&resource, by_hand) != "True"
             })?;
         }
         Ok(())
@@ -103,14 +107,14 @@ impl Scene<'_> {
 
     fn precious(&self, what: &str) -> Result<()> {
         let Some(store) = &self.project.store else { return Ok(()) };
-        self.seen(what, || self.in_store(store.read).is_ok_and(|text| text.contains(WORD)))
+        self.look.seen(what, || self.in_store(store.read).is_ok_and(|text| text.contains(WORD)))
     }
 
     fn in_store(&self, command: &str) -> Result<String> {
         let Some(store) = &self.project.store else { return Ok(String::new()) };
         let deployment = format!("deployment/{}", store.deployment);
         // Behind the dashes everything is the command's.
-        self.access.kubectl(&[
+        self.look.access.kubectl(&[
             "exec",
             "--namespace",
             super::NAMESPACE,

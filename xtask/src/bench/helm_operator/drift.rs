@@ -1,0 +1,49 @@
+//! How soon somebody else's changes are undone.
+
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+
+use super::watcher::{Watcher, text};
+use crate::bench::{NAMESPACE, PATIENCE};
+use crate::demo::access::Access;
+
+const GREETING: &str = "/data/greeting";
+
+/// Times, sorted.
+pub(super) type Times = Vec<Duration>;
+
+/// A release's Deployment is deleted again and again: until it is there again, counted from when it was gone.
+pub(super) fn deletions(access: &Access, release: &str, tries: u16) -> Result<Times> {
+    let watcher = Watcher::start(access, &["deployments", release, "--namespace", NAMESPACE])?;
+    watcher.next(PATIENCE, |what, _| what == "ADDED").context("the Deployment")?;
+    sorted((0..tries).map(|_| {
+        let name = format!("deployment/{release}");
+        access.kubectl(&["delete", &name, "--namespace", NAMESPACE, "--wait=false"])?;
+        let gone = watcher.next(PATIENCE, |what, _| what == "DELETED")?;
+        let back =
+            watcher.next(PATIENCE, |what, _| what == "ADDED").context("the Deployment did not come back")?;
+        Ok(back - gone)
+    }))
+}
+
+/// A key of a release's ConfigMap is changed again and again: until it is as it was.
+pub(super) fn changes(access: &Access, release: &str, tries: u16) -> Result<Times> {
+    let watcher = Watcher::start(access, &["configmaps", release, "--namespace", NAMESPACE])?;
+    watcher.next(PATIENCE, |what, _| what == "ADDED").context("the ConfigMap")?;
+    sorted((0..tries).map(|time| {
+        let greeting = format!("changed {time}");
+        let patch = format!(r#"{{"data":{{"greeting":"{greeting}"}}}}"#);
+        let name = format!("configmap/{release}");
+        access.kubectl(&["patch", &name, "--namespace", NAMESPACE, "--type=merge", "--patch", &patch])?;
+        let changed = watcher.next(PATIENCE, |_, object| text(object, GREETING) == greeting)?;
+        let back = watcher.next(PATIENCE, |_, object| text(object, GREETING) == "hello");
+        Ok(back.context("the change was not undone")? - changed)
+    }))
+}
+
+fn sorted(times: impl Iterator<Item = Result<Duration>>) -> Result<Times> {
+    let mut times = times.collect::<Result<Times>>()?;
+    times.sort_unstable();
+    Ok(times)
+}

@@ -1,0 +1,62 @@
+//! What a scene does to a cluster and sees there, in the namespace of its resources.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+
+use super::access::Access;
+use super::interrupt;
+use crate::steps::say;
+
+/// How long a step may take to be seen.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+/// A namespace of a cluster.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Look<'a> {
+    /// The cluster.
+    pub(super) access: &'a Access,
+    /// The namespace.
+    pub(super) namespace: &'static str,
+}
+
+impl Look<'_> {
+    /// kubectl in the namespace; what it prints.
+    pub(super) fn kubectl(&self, arguments: &[&str]) -> Result<String> {
+        self.access.kubectl(&[arguments, &["--namespace", self.namespace]].concat())
+    }
+
+    /// The real helm in the namespace; what it prints.
+    pub(super) fn helm(&self, arguments: &[&str]) -> Result<String> {
+        self.access.helm(&[arguments, &["--namespace", self.namespace]].concat())
+    }
+
+    /// A field of an object, by kubectl's JSONPath. Empty when there is no such object or field.
+    pub(super) fn value(&self, object: &str, path: &str) -> String {
+        self.kubectl(&["get", object, &format!("--output=jsonpath={path}")]).unwrap_or_default()
+    }
+
+    /// Changes an object by a merge patch.
+    pub(super) fn patch(&self, object: &str, patch: &str) -> Result<()> {
+        self.kubectl(&["patch", object, "--type=merge", "--patch", patch]).map(drop)
+    }
+
+    /// Waits until something holds, and says how long that took.
+    ///
+    /// # Errors
+    /// When it takes too long, or Ctrl-C comes first.
+    pub(super) fn seen(&self, what: &str, mut holds: impl FnMut() -> bool) -> Result<()> {
+        let started = Instant::now();
+        while !holds() {
+            if interrupt::happened() {
+                bail!("interrupted");
+            }
+            if started.elapsed() > PATIENCE {
+                bail!("{what} (waited {} s)", PATIENCE.as_secs());
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        say(&format!("seen after {:>5} ms: {what}", started.elapsed().as_millis()));
+        Ok(())
+    }
+}
