@@ -125,6 +125,30 @@ impl ApiError {
     }
 }
 
+/// What of an answer is needed. Whoever cannot leave the rest out sends all of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Wanted {
+    /// All of it.
+    #[default]
+    All,
+    /// An object's metadata.
+    Metadata,
+    /// The metadata of a list's objects.
+    MetadataOfList,
+}
+
+impl Wanted {
+    fn accept(self) -> &'static str {
+        match self {
+            Self::All => "application/json",
+            Self::Metadata => "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json",
+            Self::MetadataOfList => {
+                "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
+            }
+        }
+    }
+}
+
 /// What is asked.
 #[derive(Clone, Debug)]
 pub struct Call<'a> {
@@ -134,6 +158,8 @@ pub struct Call<'a> {
     pub path: String,
     /// Body with its content type.
     pub body: Option<(&'static str, Vec<u8>)>,
+    /// What of the answer is needed.
+    pub wanted: Wanted,
     /// User to impersonate; none: the host itself.
     pub account: Option<&'a str>,
     /// The largest answer taken.
@@ -143,7 +169,7 @@ pub struct Call<'a> {
 impl<'a> Call<'a> {
     /// A call without a body.
     pub fn new(method: Method, path: String, account: Option<&'a str>) -> Self {
-        Self { method, path, body: None, account, max_bytes: 64 * 1024 * 1024 }
+        Self { method, path, body: None, wanted: Wanted::All, account, max_bytes: 64 * 1024 * 1024 }
     }
 
     /// The same with a body.
@@ -160,10 +186,8 @@ impl<'a> Call<'a> {
     }
 
     fn request(&self) -> Result<Request<Body>, ApiError> {
-        let mut request = Request::builder()
-            .method(self.method.clone())
-            .uri(&self.path)
-            .header(header::ACCEPT, "application/json");
+        let mut request = Request::builder().method(self.method.clone()).uri(&self.path);
+        request = request.header(header::ACCEPT, self.wanted.accept());
         if let Some(account) = self.account {
             request = request.header("Impersonate-User", account);
         }
@@ -348,48 +372,4 @@ fn failure(code: StatusCode, headers: &http::HeaderMap, body: &[u8]) -> ApiError
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-    use std::sync::atomic::{AtomicUsize, Ordering};
-
-    use super::*;
-
-    const REVIEW: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
-
-    #[tokio::test(start_paused = true)]
-    async fn behind_the_fence_nothing_is_written_and_questions_are_asked() {
-        let arrived = Arc::new(AtomicUsize::new(0));
-        let (seen, hangs) = (Arc::clone(&arrived), "/api/v1/namespaces/x/slow");
-        let service = tower::service_fn(move |request: Request<Body>| {
-            seen.fetch_add(1, Ordering::SeqCst);
-            async move {
-                if request.uri().path() == hangs {
-                    std::future::pending::<()>().await;
-                }
-                Ok::<_, std::io::Error>(http::Response::new(Body::from(b"{}".to_vec())))
-            }
-        });
-        let fence = Fence::default();
-        let client = kube::Client::new(service, "default");
-        let api = Api::new(client, ClientMetrics::default()).behind(fence.clone());
-        let send = async |method: Method, path: &str| {
-            api.send(Call::new(method, path.to_owned(), None)).await.map(|reply| reply.code)
-        };
-        let map = "/api/v1/namespaces/x/configmaps/a";
-        assert_eq!(send(Method::PATCH, map).await.unwrap(), 200);
-
-        let end = Instant::now() + Duration::from_secs(10);
-        fence.open_until(end);
-        // One that is under way does not wait beyond the fence.
-        assert!(send(Method::PATCH, hangs).await.unwrap_err().message.contains("did not answer"));
-        assert_eq!(Instant::now(), end);
-        let before = arrived.load(Ordering::SeqCst);
-        for method in [Method::PATCH, Method::POST, Method::PUT, Method::DELETE] {
-            let error = send(method, map).await.unwrap_err();
-            assert!(error.message.contains("lease") && error.kind == ErrorKind::Unavailable, "{error}");
-        }
-        assert_eq!(arrived.load(Ordering::SeqCst), before);
-        assert_eq!(send(Method::GET, map).await.unwrap(), 200);
-        assert_eq!(send(Method::POST, REVIEW).await.unwrap(), 200);
-    }
-}
+mod tests;

@@ -12,6 +12,7 @@ mod accounts;
 mod api_server;
 mod crash;
 mod helm_operator;
+mod large;
 mod many;
 mod metrics;
 mod plugin_files;

@@ -8,9 +8,9 @@ use serde_json::{Map, Value};
 use super::errors::{invalid, not_granted};
 use crate::capability::rule::Access;
 use crate::cluster::path::{Resource, escape};
-use crate::cluster::request::Call;
+use crate::cluster::request::{Call, Wanted};
 use crate::controller::discovery::Served;
-use crate::object::ObjectKey;
+use crate::object::{Gvk, ObjectKey};
 use crate::plugin::bindings::kube::{
     Consistency, Error, Page, Query, ReadOptions, ServedKind, ServerVersion,
 };
@@ -39,12 +39,13 @@ impl HookState {
             && let Some(cached) = cx.cluster.observer.known(&cx.plugin.name, &key)
         {
             cx.reviewed(&access).await?;
-            return self.project(&cached.json, &options.fields).map(Some);
+            return self.project(&cached.json, &resource.gvk, &options.fields).map(Some);
         }
         cx.pace().await?;
         let path = resource.object(key.namespace.as_deref(), &key.name, "");
-        match cx.fetch(path, &access, self.budget.bytes_left()).await {
-            Ok(body) => self.project(&body, &options.fields).map(Some),
+        let wanted = if is_metadata(&options.fields) { Wanted::Metadata } else { Wanted::All };
+        match cx.fetch(path, &access, self.budget.bytes_left(), wanted).await {
+            Ok(body) => self.project(&body, &resource.gvk, &options.fields).map(Some),
             Err(Error::NotFound(_)) => Ok(None),
             Err(error) => Err(error),
         }
@@ -76,7 +77,8 @@ impl HookState {
         if let Some(next) = &query.from {
             path.push_str(&format!("&continue={}", escape(next)));
         }
-        let body = cx.fetch(path, &access, self.budget.bytes_left()).await?;
+        let wanted = if is_metadata(&options.fields) { Wanted::MetadataOfList } else { Wanted::All };
+        let body = cx.fetch(path, &access, self.budget.bytes_left(), wanted).await?;
         self.page(&body, &resource, &options.fields)
     }
 
@@ -90,10 +92,7 @@ impl HookState {
         for item in list.get("items").and_then(Value::as_array).into_iter().flatten() {
             let mut item = item.clone();
             // Items of a list do not name their kind.
-            if let Some(map) = item.as_object_mut() {
-                map.insert("apiVersion".to_owned(), Value::String(resource.gvk.api_version()));
-                map.insert("kind".to_owned(), Value::String(resource.gvk.kind.clone()));
-            }
+            name_kind(&mut item, &resource.gvk);
             let json = render(item, fields);
             self.settle(json.len())?;
             items.push(json);
@@ -121,7 +120,8 @@ impl HookState {
         cx.pace().await?;
         let path = format!("/api/v1/namespaces/{}/pods/{}/log?tailLines=200", escape(namespace), escape(pod));
         let container = container.map(|name| format!("&container={}", escape(name))).unwrap_or_default();
-        let body = cx.fetch(format!("{path}{container}"), &access, self.budget.bytes_left()).await?;
+        let body =
+            cx.fetch(format!("{path}{container}"), &access, self.budget.bytes_left(), Wanted::All).await?;
         let keep = usize::try_from(bytes.min(MAX_LOG)).unwrap_or(0);
         let tail = body.get(body.len().saturating_sub(keep)..).unwrap_or_default();
         let text = String::from_utf8_lossy(tail).into_owned();
@@ -184,9 +184,11 @@ impl HookState {
     }
 
     /// The fields asked for, as text; counted.
-    fn project(&mut self, json: &[u8], fields: &[String]) -> Result<String, Error> {
-        let object: Value = serde_json::from_slice(json)
+    fn project(&mut self, json: &[u8], gvk: &Gvk, fields: &[String]) -> Result<String, Error> {
+        let mut object: Value = serde_json::from_slice(json)
             .map_err(|error| invalid(format!("the object is not JSON: {error}")))?;
+        // Metadata alone comes as an object of another kind.
+        name_kind(&mut object, gvk);
         let text = render(object, fields);
         self.settle(text.len())?;
         Ok(text)
@@ -221,8 +223,15 @@ impl HookContext {
         answer.map_err(|error| self.failed(error, access))
     }
 
-    async fn fetch(&self, path: String, access: &Access<'_>, max_bytes: u64) -> Result<Vec<u8>, Error> {
+    async fn fetch(
+        &self,
+        path: String,
+        access: &Access<'_>,
+        max_bytes: u64,
+        wanted: Wanted,
+    ) -> Result<Vec<u8>, Error> {
         let mut call = Call::new(Method::GET, path, self.grants.account.as_deref());
+        call.wanted = wanted;
         call.max_bytes = usize::try_from(max_bytes).unwrap_or(usize::MAX);
         match self.cluster.api.send(call).await {
             Ok(reply) => Ok(reply.body),
@@ -252,6 +261,18 @@ pub(super) fn access<'a>(
 /// Fields every projection keeps.
 const ALWAYS: [&str; 6] =
     ["apiVersion", "kind", "metadata.name", "metadata.namespace", "metadata.uid", "metadata.resourceVersion"];
+
+/// Whether nothing but metadata is asked for.
+fn is_metadata(fields: &[String]) -> bool {
+    !fields.is_empty() && fields.iter().all(|field| field.starts_with("metadata."))
+}
+
+fn name_kind(object: &mut Value, gvk: &Gvk) {
+    if let Some(map) = object.as_object_mut() {
+        map.insert("apiVersion".to_owned(), Value::String(gvk.api_version()));
+        map.insert("kind".to_owned(), Value::String(gvk.kind.clone()));
+    }
+}
 
 fn render(mut object: Value, fields: &[String]) -> String {
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {

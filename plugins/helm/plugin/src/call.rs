@@ -105,7 +105,7 @@ impl<'a> Call<'a> {
 
     /// The records of the release.
     pub(crate) fn store(&self) -> Store<'_> {
-        Store::new(self.ctx, &self.owner.name, &self.owner.namespace, self.now)
+        Store::new(self.ctx, &self.owner, self.now)
     }
 
     /// Has the object woken by something else as well, whatever becomes of the call.

@@ -93,7 +93,7 @@ impl Owner {
     }
 
     /// The owner reference that the host would add together with its marks.
-    fn refer(&self, object: &mut Value) {
+    pub(crate) fn refer(&self, object: &mut Value) {
         if let Value::Object(fields) = object {
             let reference = json!({
                 "apiVersion": self.kind.api_version(), "kind": self.kind.kind, "name": self.name, "uid": self.uid,

@@ -190,8 +190,10 @@ impl Call<'_> {
         let others = history.entries().iter().filter(|entry| entry.revision != revision);
         if operation.action() == Action::Uninstall {
             // This one last: it says that the rest may go.
-            others.map(|entry| entry.revision).try_for_each(|other| self.store().delete(other))?;
-            return self.store().delete(revision);
+            others
+                .into_iter()
+                .try_for_each(|other| self.store().delete(other.revision, other.chunks.as_ref()))?;
+            return self.store().delete(revision, operation.stored().chunks().as_ref());
         }
         others
             .filter(|entry| entry.status == Status::Deployed)

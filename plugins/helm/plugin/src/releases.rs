@@ -36,6 +36,8 @@ pub(crate) struct Prepared {
     pub(crate) description: String,
     /// How its tests ended; none when none ran.
     pub(crate) tests: Option<Result<(), String>>,
+    /// In how many Secrets beside its own its record is.
+    pub(crate) chunks: usize,
     /// When it was deployed.
     pub(crate) last_deployed: Option<Timestamp>,
     /// When the records were listed last and this was what is wanted, or else when it was prepared.
@@ -132,6 +134,7 @@ impl Call<'_> {
             notes: stored.release.info.notes.clone(),
             description: stored.release.info.description.clone(),
             tests: tests(stored),
+            chunks: stored.chunks().map_or(0, |chunks| chunks.count()),
             last_deployed: stored.release.info.last_deployed,
             looked_at: Cell::new(self.now()),
             manifest: mask(&stored.release.manifest),

@@ -145,6 +145,10 @@ impl Call<'_> {
                 outcome.condition(Condition::new("TestSuccess", false).reason("TestFailed").message(message))
             }
         };
+        let outcome = match prepared.chunks {
+            0 => outcome.drop_condition("RecordChunked"),
+            chunks => outcome.condition(chunked(prepared.revision, chunks)),
+        };
         let outcome = match self.status(prepared, inputs) {
             Some(status) => outcome.status(&status),
             None => outcome,
@@ -236,6 +240,14 @@ fn inventory(prepared: &Prepared) -> Value {
         entry
     };
     prepared.references.iter().take(MOST_LISTED).map(entry).collect()
+}
+
+fn chunked(revision: u32, chunks: usize) -> Condition {
+    let message = format!(
+        "the record of revision {revision} is larger than a Secret may be and lies in {chunks} more of them: the helm command \
+         line does not see this revision"
+    );
+    Condition::new("RecordChunked", true).reason("LargerThanASecret").message(message)
 }
 
 fn manual_revision(revision: u32, description: &str) -> Condition {

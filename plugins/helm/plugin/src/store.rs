@@ -1,14 +1,20 @@
 //! Release records in the cluster. Every write has a precondition, so of two writers one learns that it came second.
+//!
+//! A record that no Secret can hold is in chunks: they are written before the Secret that names them and deleted after it,
+//! so whatever is broken off leaves chunks that nobody names, and the next listing takes those away.
 
-use helm_release::{Entry, History, Limit, Marks, Stored, secret_name, selector};
+use helm_release::{Chunks, Entry, History, Limit, Listed, Marks, Stored, chunks_of, secret_name, selector};
 use jiff::Timestamp;
 use pilothouse_sdk::{Context, DeleteOptions, Error, Gvk, KubeError, Level, ObjectRef, Ownership, Patch};
 use serde_json::{Value, json};
+
+use crate::decorate::Owner;
 
 /// The records of one release.
 #[derive(Debug, Clone)]
 pub(crate) struct Store<'a> {
     ctx: &'a Context,
+    owner: &'a Owner,
     release: &'a str,
     namespace: &'a str,
     now: Timestamp,
@@ -26,25 +32,30 @@ const NOTES: [&str; 3] = ["metadata.labels", "metadata.annotations", "metadata.o
 const AFTER_CONFLICT: std::time::Duration = std::time::Duration::from_secs(1);
 
 impl<'a> Store<'a> {
-    pub(crate) fn new(ctx: &'a Context, release: &'a str, namespace: &'a str, now: Timestamp) -> Self {
-        Self { ctx, release, namespace, now }
+    pub(crate) fn new(ctx: &'a Context, owner: &'a Owner, now: Timestamp) -> Self {
+        Self { ctx, owner, release: &owner.name, namespace: &owner.namespace, now }
     }
 
     /// What the API server knows about all revisions. A Secret with the release's labels that is no record is logged and left
-    /// out.
+    /// out; chunks that no record has are deleted.
     pub(crate) fn history(&self) -> Result<History, Error> {
         let kube = self.ctx.kube().live().only(NOTES);
         let secrets = kube.list_ref::<Value>(secret_kind(), self.namespace).labels(selector(self.release));
         let secrets =
             secrets.all().map_err(|error| self.explain("failed to retrieve release history", error))?;
-        let read = |secret: &Value| match Entry::read(secret) {
-            Ok(entry) => Some(entry),
-            Err(error) => {
-                self.ctx.log(Level::Warn, format_args!("left out of the history: {error}"), &[]);
-                None
+        let Listed { entries, unreadable, strays } = Listed::read(&secrets);
+        for error in unreadable {
+            self.ctx.log(Level::Warn, format_args!("left out of the history: {error}"), &[]);
+        }
+        for (name, controller) in strays {
+            // Another owner of the release's name may be about to write the record of its own.
+            if controller.is_none_or(|controller| self.owner.is(&controller))
+                && let Err(error) = self.delete_secret(&name)
+            {
+                self.ctx.log(Level::Warn, format_args!("left over: {}", error.message()), &[]);
             }
-        };
-        Ok(secrets.iter().filter_map(read).collect())
+        }
+        Ok(entries.into_iter().collect())
     }
 
     /// What the host's cache knows about a revision; of one that is not ours the API server is asked. None: not there, or it
@@ -61,10 +72,21 @@ impl<'a> Store<'a> {
             secret.pointer("/metadata/resourceVersion").and_then(Value::as_str).map(str::to_owned)
         };
         let known = known.filter(|secret| version(secret).as_ref() == Some(&entry.resource_version));
-        match known.map(|secret| Stored::read(&secret)) {
+        match known.map(|secret| self.read(&secret)) {
             Some(Ok(stored)) => Ok(stored),
             Some(Err(_)) | None => self.load(entry.revision),
         }
+    }
+
+    /// A record out of its Secret and its chunks.
+    fn read(&self, secret: &Value) -> Result<Stored, Error> {
+        let name = secret.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+        let mut chunks: Vec<Value> = Vec::new();
+        for name in chunks_of(secret).iter().flat_map(|chunks| chunks.names(name)) {
+            let chunk = self.ctx.kube().live().only(["data"]).get_ref(&self.secret(name));
+            chunks.extend(chunk.map_err(|error| self.explain("failed to get release", error))?);
+        }
+        Stored::read_with(secret, &chunks).map_err(|error| Error::retry("InvalidRelease", error.to_string()))
     }
 
     /// A revision with its record, from the API server.
@@ -82,27 +104,48 @@ impl<'a> Store<'a> {
                 format!("revision {revision} of release {} went away while it was looked at", self.release),
             ));
         };
-        Stored::read(&secret).map_err(|error| Error::retry("InvalidRelease", error.to_string()))
+        self.read(&secret)
     }
 
-    /// Writes a record and answers the Secret as it is stored now.
+    /// Writes a record and answers its Secret as it is stored now.
     pub(crate) fn write(&self, stored: &Stored) -> Result<Value, Error> {
-        let secret =
-            stored.secret(self.now).map_err(|error| Error::permanent("InvalidRelease", error.to_string()))?;
+        let secrets = stored
+            .secrets(self.now)
+            .map_err(|error| Error::permanent("InvalidRelease", error.to_string()))?;
         let kube = self.ctx.kube();
+        for mut chunk in secrets.chunks {
+            // Not by the host's marks: nobody has to be woken by chunks, and no cache is to hold them.
+            self.owner.refer(&mut chunk);
+            match kube.create(&chunk, Ownership::None) {
+                // Named by its content: it is the same.
+                Ok(_) | Err(KubeError::AlreadyExists(_)) => {}
+                Err(error) => return Err(self.explain("failed to store release", error)),
+            }
+        }
+        let record = &secrets.record;
         let answer =
-            if stored.is_new() { kube.create(&secret, Ownership::Reference) } else { kube.replace(&secret) };
+            if stored.is_new() { kube.create(record, Ownership::Reference) } else { kube.replace(record) };
         answer.map_err(|error| self.explain("failed to store release", error))
     }
 
     /// Makes room for one more revision.
     pub(crate) fn make_room(&self, history: &History, limit: Limit) -> Result<(), Error> {
-        history.surplus(limit).into_iter().try_for_each(|revision| self.delete(revision))
+        let chunks = |revision| history.get(revision).and_then(|entry| entry.chunks.as_ref());
+        history.surplus(limit).into_iter().try_for_each(|revision| self.delete(revision, chunks(revision)))
     }
 
-    /// Deletes a record.
-    pub(crate) fn delete(&self, revision: u32) -> Result<(), Error> {
-        let deleted = self.ctx.kube().delete_ref(&self.reference(revision), &DeleteOptions::default());
+    /// Deletes a record with its chunks.
+    pub(crate) fn delete(&self, revision: u32, chunks: Option<&Chunks>) -> Result<(), Error> {
+        let name = secret_name(self.release, revision);
+        self.delete_secret(&name)?;
+        chunks
+            .into_iter()
+            .flat_map(|chunks| chunks.names(&name))
+            .try_for_each(|name| self.delete_secret(&name))
+    }
+
+    fn delete_secret(&self, name: &str) -> Result<(), Error> {
+        let deleted = self.ctx.kube().delete_ref(&self.secret(name), &DeleteOptions::default());
         deleted.map(drop).map_err(|error| self.explain("failed to delete release", error))
     }
 
@@ -123,7 +166,11 @@ impl<'a> Store<'a> {
     }
 
     fn reference(&self, revision: u32) -> ObjectRef {
-        ObjectRef::new(secret_kind(), self.namespace, secret_name(self.release, revision))
+        self.secret(secret_name(self.release, revision))
+    }
+
+    fn secret(&self, name: impl Into<String>) -> ObjectRef {
+        ObjectRef::new(secret_kind(), self.namespace, name)
     }
 
     fn explain(&self, doing: &str, error: KubeError) -> Error {

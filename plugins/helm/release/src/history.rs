@@ -150,6 +150,7 @@ mod tests {
             resource_version: String::new(),
             touched: None,
             controller: None,
+            chunks: None,
         }
     }
 

@@ -6,7 +6,9 @@
 //! begin or to go on; an [`Operation`] then says one act after the other. Where it stands is written into the Secret
 //! before every act that must not happen twice, so that whoever comes after a crash finds it and goes on.
 
+mod chunks;
 pub mod decision;
+mod fit;
 mod history;
 mod hook;
 mod marks;
@@ -19,6 +21,8 @@ mod status;
 mod time;
 
 pub use self::{
+    chunks::{CHUNK_TYPE, Chunks},
+    fit::LARGEST_SECRET,
     history::{History, Limit},
     hook::{DeletePolicy, Hook, HookPhase, HookRun},
     marks::Marks,
@@ -26,6 +30,9 @@ pub use self::{
     payload::{PayloadError, decode, encode},
     progress::{Progress, Stage},
     record::{ApplyMethod, Info, Release},
-    secret::{Controller, Entry, SECRET_TYPE, SecretError, Stored, secret_name, selector},
+    secret::{
+        Controller, Entry, Listed, SECRET_TYPE, SecretError, Secrets, Stored, chunks_of, secret_name,
+        selector,
+    },
     status::Status,
 };

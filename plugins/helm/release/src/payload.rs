@@ -37,9 +37,24 @@ pub enum PayloadError {
 /// # Errors
 /// [`PayloadError::Json`] or [`PayloadError::Gzip`] when it cannot be written, which takes a lack of memory.
 pub fn encode(release: &Release) -> Result<String, PayloadError> {
+    Ok(wrap(&pack(release)?))
+}
+
+/// The same without the base64 around it.
+pub(crate) fn pack(release: &Release) -> Result<Vec<u8>, PayloadError> {
     let mut packed = GzEncoder::new(Vec::new(), Compression::best());
     packed.write_all(&serde_json::to_vec(release)?)?;
-    Ok(STANDARD.encode(packed.finish()?))
+    Ok(packed.finish()?)
+}
+
+/// The base64 around a packed record.
+pub(crate) fn wrap(packed: &[u8]) -> String {
+    STANDARD.encode(packed)
+}
+
+/// How long that is.
+pub(crate) fn encoded_len(packed: &[u8]) -> usize {
+    packed.len().div_ceil(3) * 4
 }
 
 /// Unpacks a record; one from before compression was introduced, too.
@@ -47,12 +62,16 @@ pub fn encode(release: &Release) -> Result<String, PayloadError> {
 /// # Errors
 /// [`PayloadError`] says at which layer it failed.
 pub fn decode(payload: &[u8]) -> Result<Release, PayloadError> {
-    let bytes = STANDARD.decode(payload)?;
+    unpack(&STANDARD.decode(payload)?)
+}
+
+/// The same without the base64 around it.
+pub(crate) fn unpack(bytes: &[u8]) -> Result<Release, PayloadError> {
     if !bytes.starts_with(&GZIP_MAGIC) {
-        return Ok(serde_json::from_slice(&bytes)?);
+        return Ok(serde_json::from_slice(bytes)?);
     }
     let mut json = Vec::new();
-    let length = MultiGzDecoder::new(bytes.as_slice()).take(LARGEST + 1).read_to_end(&mut json)?;
+    let length = MultiGzDecoder::new(bytes).take(LARGEST + 1).read_to_end(&mut json)?;
     if length as u64 > LARGEST {
         return Err(PayloadError::TooLarge);
     }
@@ -70,6 +89,7 @@ mod tests {
         let packed = encode(&release).unwrap();
         assert!(packed.starts_with("H4sI"), "gzip in base64");
         assert_eq!(decode(packed.as_bytes()).unwrap(), release);
+        assert_eq!(encoded_len(&pack(&release).unwrap()), packed.len());
     }
 
     #[test]

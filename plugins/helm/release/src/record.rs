@@ -108,6 +108,32 @@ impl Release {
     }
 }
 
+impl Release {
+    /// What of it changes while the revision lives: how it goes, and how its hooks went.
+    pub(crate) fn head(&self) -> Self {
+        let hook = |hook: &Hook| Hook { manifest: String::new(), ..hook.clone() };
+        Self {
+            name: self.name.clone(),
+            namespace: self.namespace.clone(),
+            version: self.version,
+            info: Info { notes: String::new(), ..self.info.clone() },
+            hooks: self.hooks.iter().map(hook).collect(),
+            apply_method: self.apply_method,
+            extra: self.extra.clone(),
+            ..Self::default()
+        }
+    }
+
+    /// A head with what never changes of it. Hooks that the head has no more are not brought back.
+    pub(crate) fn with_body(mut self, body: Self) -> Self {
+        self.info.notes = body.info.notes;
+        for (hook, stored) in self.hooks.iter_mut().zip(body.hooks) {
+            hook.manifest = stored.manifest;
+        }
+        Self { chart: body.chart, config: body.config, manifest: body.manifest, ..self }
+    }
+}
+
 impl PartialEq for Release {
     fn eq(&self, other: &Self) -> bool {
         let text = |raw: &Option<Box<RawValue>>| raw.as_ref().map(|raw| raw.get().to_owned());

@@ -1,6 +1,6 @@
 //! Revisions as Secrets (Helm's `pkg/storage/driver/secrets.go`).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use jiff::Timestamp;
@@ -8,7 +8,12 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use thiserror::Error;
 
-use crate::{Marks, PayloadError, Release, Status, payload};
+use crate::{
+    Marks, PayloadError, Release, Status,
+    chunks::{CHUNK_OWNER, CHUNKS, Chunks},
+    fit::{Fitted, LEFT_OUT, LeftOut, fit},
+    payload,
+};
 
 /// `type` of a release Secret.
 pub const SECRET_TYPE: &str = "helm.sh/release.v1";
@@ -31,6 +36,12 @@ pub enum SecretError {
         /// What is wrong with it.
         source: PayloadError,
     },
+    /// It is in chunks, and these are not all there, or not as they were stored.
+    #[error(
+        "Secret {0:?}: a chunk of the release record is missing or was changed; when the Secret is deleted, the release is \
+         made anew"
+    )]
+    Chunk(String),
     /// The object is not of a Secret's shape.
     #[error("a release Secret cannot be read: {0}")]
     Shape(#[from] serde_json::Error),
@@ -42,10 +53,10 @@ pub fn secret_name(release: &str, revision: u32) -> String {
     format!("sh.helm.release.v1.{release}.v{revision}")
 }
 
-/// The label selector of all revisions of a release.
+/// The label selector of all revisions of a release, with the chunks of those that are in chunks.
 #[must_use]
 pub fn selector(release: &str) -> String {
-    format!("name={release},owner=helm")
+    format!("name={release},owner in (helm,{CHUNK_OWNER})")
 }
 
 /// The object that controls a Secret.
@@ -90,6 +101,53 @@ pub struct Entry {
     pub touched: Option<Timestamp>,
     /// Who owns the Secret.
     pub controller: Option<Controller>,
+    /// The chunks of its record; none: it is in one piece.
+    pub chunks: Option<Chunks>,
+}
+
+/// The Secrets of a release, as their metadata tells them apart.
+#[derive(Debug, Default)]
+pub struct Listed {
+    /// The revisions, in no order.
+    pub entries: Vec<Entry>,
+    /// What has the labels of a revision and is none.
+    pub unreadable: Vec<SecretError>,
+    /// Names of chunks that no record has, with their controllers: what a write that was broken off left.
+    pub strays: Vec<(String, Option<Controller>)>,
+}
+
+impl Listed {
+    /// Looks through what [`selector`] selects, of which only `metadata` has to be there.
+    #[must_use]
+    pub fn read(secrets: &[Value]) -> Self {
+        let mut listed = Self::default();
+        let is_chunk = |secret: &&Value| {
+            secret.pointer("/metadata/labels/owner").and_then(Value::as_str) == Some(CHUNK_OWNER)
+        };
+        let (chunks, records): (Vec<&Value>, Vec<&Value>) = secrets.iter().partition(is_chunk);
+        let mut needed = BTreeSet::new();
+        for record in records {
+            if let Some(metadata) = record.get("metadata").and_then(Value::as_object) {
+                let name = metadata.get("name").and_then(Value::as_str).unwrap_or_default();
+                needed.extend(Chunks::read(metadata).iter().flat_map(|chunks| chunks.names(name)));
+            }
+            match Entry::read(record) {
+                Ok(entry) => listed.entries.push(entry),
+                Err(error) => listed.unreadable.push(error),
+            }
+        }
+        for chunk in chunks {
+            match Meta::deserialize(chunk) {
+                Ok(Meta { metadata }) if !needed.contains(&metadata.name) => {
+                    let controller = metadata.controller();
+                    listed.strays.push((metadata.name, controller));
+                }
+                Ok(_) => {}
+                Err(error) => listed.unreadable.push(error.into()),
+            }
+        }
+        listed
+    }
 }
 
 #[derive(Deserialize)]
@@ -109,6 +167,12 @@ struct Metadata {
     owner_references: Vec<Controller>,
 }
 
+impl Metadata {
+    fn controller(&self) -> Option<Controller> {
+        self.owner_references.iter().find(|owner| owner.controller).cloned()
+    }
+}
+
 impl Entry {
     /// Reads a Secret, of which only `metadata` has to be there.
     ///
@@ -126,11 +190,25 @@ impl Entry {
             status: Status::parse(label("status").unwrap_or_default()),
             marks: Marks::read(&metadata.annotations),
             touched: time("modifiedAt").or_else(|| time("createdAt")),
-            controller: metadata.owner_references.into_iter().find(|owner| owner.controller),
+            controller: metadata.controller(),
+            chunks: metadata.annotations.get(CHUNKS).and_then(|chunks| chunks.parse().ok()),
             uid: metadata.uid,
             resource_version: metadata.resource_version,
         })
     }
+}
+
+/// Where a Secret keeps what changes of a record whose rest is in chunks. Not where Helm would look for a release: what is
+/// here alone would be one without objects.
+const HEAD: &str = "head";
+
+/// What has to be written for a revision.
+#[derive(Debug)]
+pub struct Secrets {
+    /// Before anything else: chunks that are new.
+    pub chunks: Vec<Value>,
+    /// The Secret that Helm looks for.
+    pub record: Value,
 }
 
 /// A revision with the Secret it is stored in.
@@ -156,19 +234,35 @@ impl Stored {
         Self { release, marks, metadata: None, labels }
     }
 
-    /// Reads a Secret.
+    /// Reads a Secret whose record is in one piece.
     ///
     /// # Errors
     /// [`SecretError`] says what is wrong with it.
     pub fn read(secret: &Value) -> Result<Self, SecretError> {
+        Self::read_with(secret, &[])
+    }
+
+    /// Reads a Secret together with the chunks of its record ([`chunks_of`]), in their order.
+    ///
+    /// # Errors
+    /// [`SecretError`] says what is wrong with it.
+    pub fn read_with(secret: &Value, chunks: &[Value]) -> Result<Self, SecretError> {
         let Meta { metadata } = Meta::deserialize(secret)?;
         let name = metadata.name;
-        let Some(payload) = secret.pointer("/data/release").and_then(Value::as_str) else {
+        let body = chunks_of(secret).map(|known| known.join(chunks));
+        let key = if body.is_some() { HEAD } else { "release" };
+        let Some(payload) = secret.pointer("/data").and_then(|data| data.get(key)).and_then(Value::as_str)
+        else {
             return Err(SecretError::NoPayload(name));
         };
         let decoded =
             STANDARD.decode(payload).map_err(PayloadError::from).and_then(|bytes| payload::decode(&bytes));
-        let release = decoded.map_err(|source| SecretError::Payload { name, source })?;
+        let explain = |source| SecretError::Payload { name: name.clone(), source };
+        let mut release = decoded.map_err(explain)?;
+        if let Some(body) = body {
+            let body = body.ok_or_else(|| SecretError::Chunk(name.clone()))?;
+            release = release.with_body(payload::unpack(&body).map_err(explain)?);
+        }
         let stored = Self {
             release,
             marks: Marks::read(&metadata.annotations),
@@ -205,11 +299,45 @@ impl Stored {
         self.metadata = secret.get("metadata").and_then(Value::as_object).cloned();
     }
 
-    /// The Secret as it has to be written.
+    /// The chunks its record is stored in; none: it is in one piece, or not stored.
+    #[must_use]
+    pub fn chunks(&self) -> Option<Chunks> {
+        Chunks::read(self.metadata.as_ref()?)
+    }
+
+    /// The Secrets as they have to be written. What is in chunks never changes, so they are there already when the record
+    /// was read from some.
     ///
     /// # Errors
     /// [`PayloadError`] when the record cannot be packed.
-    pub fn secret(&self, now: Timestamp) -> Result<Value, PayloadError> {
+    pub fn secrets(&self, now: Timestamp) -> Result<Secrets, PayloadError> {
+        let (known, mut record) = (self.chunks(), self.frame(now));
+        let left_out = self.metadata.as_ref().map(LeftOut::read).unwrap_or_default();
+        let head = || payload::encode(&self.release.head());
+        let (key, text, left_out, body) = match known {
+            Some(_) => (HEAD, head()?, left_out, Vec::new()),
+            None => match fit(&self.release, left_out)? {
+                Fitted::Whole(text, left_out) => ("release", text, left_out, Vec::new()),
+                Fitted::Chunked(body) => (HEAD, head()?, LeftOut::Templates, body),
+            },
+        };
+        let chunks = known.or_else(|| (!body.is_empty()).then(|| Chunks::of(&body)));
+        if let Some(metadata) = record.get_mut("metadata").and_then(Value::as_object_mut) {
+            let annotations = section(metadata, "annotations");
+            let note = |name: &str, note: Option<String>| note.map(|note| (name.to_owned(), note.into()));
+            let left_out = note(LEFT_OUT, left_out.words().map(str::to_owned));
+            annotations
+                .extend(left_out.into_iter().chain(note(CHUNKS, chunks.as_ref().map(Chunks::to_string))));
+        }
+        if let Value::Object(fields) = &mut record {
+            fields.insert("data".to_owned(), json!({ key: STANDARD.encode(text) }));
+        }
+        let chunks = chunks.map_or_else(Vec::new, |chunks| chunks.secrets(&record, &body));
+        Ok(Secrets { chunks, record })
+    }
+
+    /// The Secret without the record.
+    fn frame(&self, now: Timestamp) -> Value {
         let mut metadata = self.metadata.clone().unwrap_or_default();
         let name = secret_name(&self.release.name, self.release.version);
         metadata.insert("name".into(), name.into());
@@ -233,14 +361,14 @@ impl Stored {
                 None => annotations.remove(key),
             };
         }
-        Ok(json!({
-            "apiVersion": "v1",
-            "kind": "Secret",
-            "metadata": metadata,
-            "type": SECRET_TYPE,
-            "data": { "release": STANDARD.encode(payload::encode(&self.release)?) },
-        }))
+        json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": SECRET_TYPE})
     }
+}
+
+/// The chunks of the record in a Secret; none: it is in one piece.
+#[must_use]
+pub fn chunks_of(secret: &Value) -> Option<Chunks> {
+    Chunks::read(secret.get("metadata")?.as_object()?)
 }
 
 fn section<'a>(metadata: &'a mut Map<String, Value>, name: &str) -> &'a mut Map<String, Value> {
@@ -255,92 +383,4 @@ fn section<'a>(metadata: &'a mut Map<String, Value>, name: &str) -> &'a mut Map<
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Progress, Stage};
-
-    fn at(seconds: i64) -> Timestamp {
-        Timestamp::from_second(seconds).unwrap()
-    }
-
-    fn stored() -> Stored {
-        let mut release =
-            Release { name: "web".into(), namespace: "shop".into(), version: 2, ..Release::default() };
-        release.set_status(Status::PendingUpgrade, "Preparing upgrade");
-        let marks = Marks {
-            inputs: Some("sha256:1".into()),
-            progress: Some(Progress::start(Stage::Pre)),
-            ..Marks::default()
-        };
-        Stored::new(release, marks, [("team".to_owned(), "a".to_owned())].into())
-    }
-
-    #[test]
-    fn a_new_secret_has_the_name_type_and_labels_that_helm_looks_for() {
-        let secret = stored().secret(at(1000)).unwrap();
-        assert_eq!(secret["metadata"]["name"], "sh.helm.release.v1.web.v2");
-        assert_eq!(secret["metadata"]["namespace"], "shop");
-        assert_eq!(secret["type"], "helm.sh/release.v1");
-        assert_eq!(
-            secret["metadata"]["labels"],
-            json!({"team": "a", "name": "web", "owner": "helm", "status": "pending-upgrade", "version": "2",
-                   "createdAt": "1000"})
-        );
-        assert_eq!(
-            secret["metadata"]["annotations"],
-            json!({"helm.pilothouse.dev/inputs": "sha256:1", "helm.pilothouse.dev/progress": "pre/0/0"})
-        );
-    }
-
-    #[test]
-    fn a_secret_is_read_as_it_was_written_and_keeps_what_others_put_into_its_metadata() {
-        let mut answer = stored().secret(at(1000)).unwrap();
-        answer["metadata"]["resourceVersion"] = json!("17");
-        answer["metadata"]["annotations"]["else/where"] = json!("x");
-        let mut read = Stored::read(&answer).unwrap();
-        assert!(!read.is_new());
-        assert_eq!(read.release, stored().release);
-        assert_eq!(read.labels(), stored().labels());
-        read.release.set_status(Status::Deployed, "Upgrade complete");
-        read.marks.progress = None;
-        let again = read.secret(at(2000)).unwrap();
-        assert_eq!(again["metadata"]["resourceVersion"], "17");
-        assert_eq!(
-            again["metadata"]["annotations"],
-            json!({"helm.pilothouse.dev/inputs": "sha256:1", "else/where": "x"})
-        );
-        let entry = Entry::read(&again).unwrap();
-        assert_eq!((entry.revision, entry.status), (2, Status::Deployed));
-        assert_eq!(entry.touched, Some(at(2000)));
-        assert_eq!(entry.marks, read.marks);
-        assert_eq!(entry.resource_version, "17");
-    }
-
-    #[test]
-    fn the_controller_of_a_secret_is_told_from_its_other_owners() {
-        let mut secret = stored().secret(at(1)).unwrap();
-        assert_eq!(Entry::read(&secret).unwrap().controller, None);
-        let owner = |name: &str| json!({"apiVersion": "a/v1", "kind": "App", "name": name, "uid": "u"});
-        let mut second = owner("second");
-        second["controller"] = json!(true);
-        secret["metadata"]["ownerReferences"] = json!([owner("first"), second]);
-        assert_eq!(Entry::read(&secret).unwrap().controller.unwrap().name, "second");
-    }
-
-    #[test]
-    fn what_is_no_release_secret_is_refused_by_name() {
-        let secret = json!({"metadata": {"name": "x", "labels": {"version": "one"}}});
-        assert_eq!(
-            Entry::read(&secret).unwrap_err().to_string(),
-            "Secret \"x\" has no label \"version\" with the number of a revision"
-        );
-        assert_eq!(Stored::read(&secret).unwrap_err().to_string(), "Secret \"x\" holds no release record");
-        let secret = json!({"metadata": {"name": "x"}, "data": {"release": "JSU="}});
-        assert!(
-            Stored::read(&secret)
-                .unwrap_err()
-                .to_string()
-                .starts_with("Secret \"x\": the release record is not")
-        );
-    }
-}
+mod tests;

@@ -99,6 +99,7 @@ impl Store {
         drop_nulls(object, kind);
         defaults::always(object);
         schema_check::admit(object, kind.schema.as_ref())?;
+        validate::size(object)?;
         Ok(key)
     }
 

@@ -178,6 +178,7 @@ impl Store {
         defaults::always(&mut new);
         schema_check::admit(&mut new, kind.schema.as_ref())?;
         validate::update(&old.object, &new)?;
+        validate::size(&new)?;
         if kind.generation && part != Part::Status && specification(&new) != specification(&old.object) {
             let generation = old.object.pointer("/metadata/generation").and_then(Value::as_u64).unwrap_or(0);
             section(&mut new, "metadata").insert("generation".to_owned(), (generation + 1).into());

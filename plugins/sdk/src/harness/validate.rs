@@ -60,6 +60,40 @@ pub(super) fn update(old: &Value, new: &Value) -> Result<(), KubeError> {
     Ok(())
 }
 
+/// The most bytes of data in a ConfigMap or a Secret.
+const MOST_DATA: usize = 1 << 20;
+
+/// Refuses more data than a ConfigMap or a Secret may have.
+pub(super) fn size(object: &Value) -> Result<(), KubeError> {
+    let (kind, name) = (text(object, "/kind"), text(object, "/metadata/name"));
+    if text(object, "/apiVersion") != "v1" || !matches!(kind, "ConfigMap" | "Secret") {
+        return Ok(());
+    }
+    let bytes = |text: &Value| text.as_str().map_or(0, str::len);
+    // Base64 is as long as it is without line breaks, which nobody here writes.
+    let decoded = |text: &Value| {
+        let padding =
+            text.as_str().unwrap_or_default().bytes().rev().take_while(|byte| *byte == b'=').count();
+        (bytes(text) / 4 * 3).saturating_sub(padding)
+    };
+    let all = |field: &str, length: &dyn Fn(&Value) -> usize| -> usize {
+        object
+            .get(field)
+            .and_then(Value::as_object)
+            .into_iter()
+            .flat_map(|data| data.values())
+            .map(length)
+            .sum()
+    };
+    let data = if kind == "Secret" { all("data", &decoded) } else { all("data", &bytes) };
+    if data + all("binaryData", &decoded) <= MOST_DATA {
+        return Ok(());
+    }
+    Err(unprocessable(format!(
+        "{kind} {name:?} is invalid: data: Too long: may not be more than {MOST_DATA} bytes"
+    )))
+}
+
 /// Which field of a namespaced or cluster-scoped reference is wrong, if one is.
 pub(super) fn scope(kind: &super::kinds::Kind, namespace: Option<&str>) -> Result<(), KubeError> {
     match (kind.namespaced, namespace) {

@@ -15,7 +15,8 @@ fn now(scene: &Scene) -> Timestamp {
 
 /// Writes a Secret as helm does: whole, without anybody's annotations and owner.
 fn helm_writes(scene: &Scene, release: &Release) {
-    let secret = Stored::new(release.clone(), Marks::default(), BTreeMap::new()).secret(now(scene)).unwrap();
+    let stored = Stored::new(release.clone(), Marks::default(), BTreeMap::new());
+    let secret = stored.secrets(now(scene)).unwrap().record;
     let reference = scene.secret(release.version);
     match scene.get(&reference) {
         None => scene.cluster.create([secret]).unwrap(),

@@ -215,7 +215,7 @@ fn a_release_of_another_chart_with_this_name_is_a_collision() {
     );
     let now = jiff_now();
     let stored = helm_release::Stored::new(other, Default::default(), Default::default());
-    scene.cluster.create([stored.secret(now).unwrap()]).unwrap();
+    scene.cluster.create([stored.secrets(now).unwrap().record]).unwrap();
     scene.settle();
     let (reason, message) = scene.truth("Irreconcilable");
     assert_eq!(reason, "ReconcileError");

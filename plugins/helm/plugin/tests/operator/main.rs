@@ -15,6 +15,7 @@ mod drift;
 mod failures;
 mod hooks;
 mod install;
+mod large;
 mod readiness;
 mod requests;
 mod scene;

@@ -161,7 +161,7 @@ fn an_operation_of_an_operator_that_is_gone_is_taken_over_at_once() {
     let owners = secret["metadata"]["ownerReferences"].take();
     let now = jiff::Timestamp::try_from(scene.cluster.now()).unwrap();
     let stored = helm_release::Stored::new(release, Default::default(), Default::default());
-    let mut pending = stored.secret(now).unwrap();
+    let mut pending = stored.secrets(now).unwrap().record;
     pending["metadata"]["ownerReferences"] = owners;
     scene.cluster.create([pending]).unwrap();
     let forget = Patch::merge(&json!({"status": {"release": null}})).unwrap().subresource("status");

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use helm_release::{Entry, Stored, secret_name};
+use helm_release::{Entry, Stored, chunks_of, secret_name};
 use pilothouse_sdk::{
     Condition, Gvk, ObjectRef,
     harness::{Cluster, Runner},
@@ -215,7 +215,31 @@ impl Scene {
     }
 
     pub(crate) fn stored(&self, revision: u32) -> Stored {
-        Stored::read(&self.get(&self.secret(revision)).unwrap()).unwrap()
+        let secret = self.get(&self.secret(revision)).unwrap();
+        let names = chunks_of(&secret)
+            .into_iter()
+            .flat_map(|chunks| chunks.names(&secret_name(NAME, revision)).collect::<Vec<_>>());
+        let chunk = |name| self.get(&ObjectRef::new(Gvk::new("", "v1", "Secret"), NAMESPACE, name)).unwrap();
+        Stored::read_with(&secret, &names.map(chunk).collect::<Vec<_>>()).unwrap()
+    }
+
+    /// The names of all chunks, and of those that records have.
+    pub(crate) fn chunks(&self) -> (Vec<String>, Vec<String>) {
+        let secrets = self.cluster.kubectl().list_ref::<Value>(Gvk::new("", "v1", "Secret"), NAMESPACE);
+        let secrets = secrets.labels("owner=pilothouse").all().unwrap();
+        let there = secrets.iter().map(|secret| secret["metadata"]["name"].as_str().unwrap().to_owned());
+        let named = self.history().into_iter().flat_map(|entry| {
+            let record = secret_name(NAME, entry.revision);
+            entry
+                .chunks
+                .into_iter()
+                .flat_map(|chunks| chunks.names(&record).collect::<Vec<_>>())
+                .collect::<Vec<_>>()
+        });
+        let (mut there, mut named): (Vec<_>, Vec<_>) = (there.collect(), named.collect());
+        there.sort();
+        named.sort();
+        (there, named)
     }
 
     pub(crate) fn history(&self) -> Vec<Entry> {

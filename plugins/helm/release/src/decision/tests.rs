@@ -16,6 +16,7 @@ fn entry(revision: u32, status: Status) -> Entry {
         resource_version: String::new(),
         touched: Some(at(NOW - 5)),
         controller: None,
+        chunks: None,
     }
 }
 

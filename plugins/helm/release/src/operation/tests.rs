@@ -73,7 +73,7 @@ impl World {
         let died = || if dies { Err(Died) } else { Ok(()) };
         match act {
             Act::Write => {
-                let secret = operation.stored().secret(at(NOW)).unwrap();
+                let secret = operation.stored().secrets(at(NOW)).unwrap().record;
                 assert_eq!(operation.stored().is_new(), self.secret.is_none(), "created once");
                 self.secret = Some(secret.clone());
                 died()?;

@@ -1,0 +1,43 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::*;
+
+const REVIEW: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+
+#[tokio::test(start_paused = true)]
+async fn behind_the_fence_nothing_is_written_and_questions_are_asked() {
+    let arrived = Arc::new(AtomicUsize::new(0));
+    let (seen, hangs) = (Arc::clone(&arrived), "/api/v1/namespaces/x/slow");
+    let service = tower::service_fn(move |request: Request<Body>| {
+        seen.fetch_add(1, Ordering::SeqCst);
+        async move {
+            if request.uri().path() == hangs {
+                std::future::pending::<()>().await;
+            }
+            Ok::<_, std::io::Error>(http::Response::new(Body::from(b"{}".to_vec())))
+        }
+    });
+    let fence = Fence::default();
+    let client = kube::Client::new(service, "default");
+    let api = Api::new(client, ClientMetrics::default()).behind(fence.clone());
+    let send = async |method: Method, path: &str| {
+        api.send(Call::new(method, path.to_owned(), None)).await.map(|reply| reply.code)
+    };
+    let map = "/api/v1/namespaces/x/configmaps/a";
+    assert_eq!(send(Method::PATCH, map).await.unwrap(), 200);
+
+    let end = Instant::now() + Duration::from_secs(10);
+    fence.open_until(end);
+    // One that is under way does not wait beyond the fence.
+    assert!(send(Method::PATCH, hangs).await.unwrap_err().message.contains("did not answer"));
+    assert_eq!(Instant::now(), end);
+    let before = arrived.load(Ordering::SeqCst);
+    for method in [Method::PATCH, Method::POST, Method::PUT, Method::DELETE] {
+        let error = send(method, map).await.unwrap_err();
+        assert!(error.message.contains("lease") && error.kind == ErrorKind::Unavailable, "{error}");
+    }
+    assert_eq!(arrived.load(Ordering::SeqCst), before);
+    assert_eq!(send(Method::GET, map).await.unwrap(), 200);
+    assert_eq!(send(Method::POST, REVIEW).await.unwrap(), 200);
+}
