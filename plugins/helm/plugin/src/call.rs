@@ -2,10 +2,9 @@
 
 use std::{cell::RefCell, rc::Rc};
 
-use helm_chart::ParsedChart;
 use helm_release::Stored;
 use jiff::Timestamp;
-use pilothouse_sdk::{Context, Dynamic, Error, Kube, Watch};
+use pilothouse_sdk::{Condition, Context, Dynamic, Error, Kube, Watch};
 
 use crate::{
     HelmOperator,
@@ -28,6 +27,7 @@ pub(crate) struct Call<'a> {
     now: Timestamp,
     kinds: RefCell<Option<Rc<Kinds>>>,
     watches: RefCell<Vec<Watch>>,
+    told: RefCell<Option<Condition>>,
 }
 
 impl<'a> Call<'a> {
@@ -65,6 +65,7 @@ impl<'a> Call<'a> {
             now,
             kinds: RefCell::default(),
             watches: RefCell::default(),
+            told: RefCell::default(),
         })
     }
 
@@ -118,6 +119,16 @@ impl<'a> Call<'a> {
         self.watches.borrow().clone()
     }
 
+    /// Has a condition told, whatever becomes of the call.
+    pub(crate) fn also_tell(&self, condition: Condition) {
+        *self.told.borrow_mut() = Some(condition);
+    }
+
+    /// What [`also_tell`](Self::also_tell) was told.
+    pub(crate) fn told(&self) -> Option<Condition> {
+        self.told.borrow().clone()
+    }
+
     /// What the cluster serves; asked once, until it is forgotten.
     pub(crate) fn kinds(&self) -> Result<Rc<Kinds>, Error> {
         if let Some(kinds) = &*self.kinds.borrow() {
@@ -140,12 +151,12 @@ impl<'a> Call<'a> {
 
     /// Refuses a release that is not this object's: of another chart (operator-sdk's `getReleaseName`), or kept by
     /// another object.
-    pub(crate) fn check_collision(&self, latest: &Stored, chart: &ParsedChart) -> Result<(), Error> {
+    pub(crate) fn check_collision(&self, latest: &Stored, chart: &str) -> Result<(), Error> {
         let name = &self.owner.name;
         let Some(found) = latest.release.chart_name() else {
             return Err(collision(format!("could not find chart metadata in release with name {name:?}")));
         };
-        if found.name == chart.chart().name() {
+        if found.name == chart {
             return Ok(());
         }
         Err(collision(format!(

@@ -133,7 +133,7 @@ impl Call<'_> {
         }
     }
 
-    fn settled(&self, outcome: Outcome, prepared: &Prepared, inputs: &str) -> Outcome {
+    pub(crate) fn settled(&self, outcome: Outcome, prepared: &Prepared, inputs: &str) -> Outcome {
         let reason = if prepared.revision == 1 { "InstallSuccessful" } else { "UpgradeSuccessful" };
         let outcome = outcome
             .condition(Condition::new("Initialized", true))
@@ -205,6 +205,10 @@ impl Call<'_> {
             "revision": prepared.revision,
             "chart": prepared.chart,
             "appVersion": prepared.app_version,
+            // Null takes away what another source left.
+            "chartDigest": prepared.origin.as_ref().map(|origin| &origin.digest),
+            "chartVersion": prepared.origin.as_ref().map(|origin| &origin.version),
+            "chartSource": prepared.origin.as_ref().map(|origin| &origin.location),
         });
         if let (Value::Object(fields), false) = (&mut release, inputs.is_empty()) {
             fields.insert("inputs".into(), inputs.into());

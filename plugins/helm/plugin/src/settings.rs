@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use pilothouse_sdk::{Context, Dynamic, Error, Level};
 use serde::Deserialize;
 
-use crate::{go_duration, options::Options};
+use crate::{elsewhere::Elsewhere, go_duration, options::Options};
 
 /// An entry of `watches.yaml` as the host hands it on. Selector and period are the host's business. `dryRunOption`,
 /// with which operator-sdk compares renderings, has nothing to choose here: what changed is seen by digests, and
@@ -13,8 +13,8 @@ use crate::{go_duration, options::Options};
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Settings {
-    /// The asset with the chart.
-    pub(crate) chart: String,
+    /// The chart.
+    pub(crate) chart: ChartSetting,
     /// Values that win over the object's spec, environment already expanded.
     #[serde(default)]
     pub(crate) override_values: BTreeMap<String, String>,
@@ -33,6 +33,16 @@ pub(crate) struct Settings {
     /// What operator-sdk does not know.
     #[serde(default)]
     pub(crate) release: Options,
+}
+
+/// Where the chart is.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum ChartSetting {
+    /// An asset of the host.
+    Asset(String),
+    /// In a registry or a repository.
+    Elsewhere(Elsewhere),
 }
 
 fn yes() -> bool {

@@ -12,6 +12,7 @@ mod by_hand;
 mod crash;
 mod depends;
 mod drift;
+mod elsewhere;
 mod failures;
 mod hooks;
 mod install;
