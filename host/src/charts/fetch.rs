@@ -127,7 +127,7 @@ impl Attempt<'_> {
             Failure::new("Timeout", message)
         };
         let running = async {
-            if self.wish.is_oci() { self.from_registry().await } else { self.from_repository().await }
+            if self.wish.is_oci() { self.ask_registry().await } else { self.ask_repository().await }
         };
         tokio::time::timeout(limit, running).await.unwrap_or_else(|_| Err(late()))
     }
@@ -156,7 +156,7 @@ impl Attempt<'_> {
         Client::new(&terms).map_err(|error| self.explain(&error))
     }
 
-    async fn from_registry(&self) -> Result<Brought, Failure> {
+    async fn ask_registry(&self) -> Result<Brought, Failure> {
         let wish = self.wish;
         let image = wish.image().map_err(|error| Failure::new("InvalidChart", error.to_string()))?;
         let client = self.client()?;
@@ -198,7 +198,7 @@ impl Attempt<'_> {
         Ok(Brought { resolution: resolved(version, layer.digest.clone(), location), archive })
     }
 
-    async fn from_repository(&self) -> Result<Brought, Failure> {
+    async fn ask_repository(&self) -> Result<Brought, Failure> {
         let wish = self.wish;
         let client = self.client()?;
         let refused = |error: FetchError| self.explain(&error);

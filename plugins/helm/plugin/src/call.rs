@@ -5,6 +5,7 @@ use std::{cell::RefCell, rc::Rc};
 use helm_release::Stored;
 use jiff::Timestamp;
 use pilothouse_sdk::{Condition, Context, Dynamic, Error, Kube, Watch};
+use serde_json::Value;
 
 use crate::{
     HelmOperator,
@@ -44,10 +45,11 @@ impl<'a> Call<'a> {
             let message = "a release needs a namespace, and this object is cluster-scoped";
             return Err(Error::permanent("ClusterScoped", message));
         };
-        let settings = Settings::read(ctx)?;
+        let settings = Settings::read(ctx, object)?;
         let owner = Owner {
             kind: ctx.kind().clone(),
             name: object.name().to_owned(),
+            release: settings.release_name.clone().unwrap_or_else(|| object.name().to_owned()),
             namespace: namespace.to_owned(),
             uid: object.uid().to_owned(),
             is_woken: settings.watch_dependent_resources,
@@ -106,7 +108,7 @@ impl<'a> Call<'a> {
 
     /// The records of the release.
     pub(crate) fn store(&self) -> Store<'_> {
-        Store::new(self.ctx, &self.owner.name, &self.owner.namespace, self.now)
+        Store::new(self.ctx, &self.owner.release, &self.owner.namespace, self.now)
     }
 
     /// Has the object woken by something else as well, whatever becomes of the call.
@@ -144,6 +146,11 @@ impl<'a> Call<'a> {
         *self.kinds.borrow_mut() = None;
     }
 
+    /// The values in the custom resource.
+    pub(crate) fn spec(&self) -> Option<&Value> {
+        self.settings.values.as_ref().or_else(|| self.object.value().get("spec"))
+    }
+
     /// What the custom resource's status says was brought about last.
     pub(crate) fn remembered(&self) -> Option<&'a str> {
         self.object.value().pointer("/status/release/inputs")?.as_str()
@@ -152,7 +159,7 @@ impl<'a> Call<'a> {
     /// Refuses a release that is not this object's: of another chart (operator-sdk's `getReleaseName`), or kept by
     /// another object.
     pub(crate) fn check_collision(&self, latest: &Stored, chart: &str) -> Result<(), Error> {
-        let name = &self.owner.name;
+        let name = &self.owner.release;
         let Some(found) = latest.release.chart_name() else {
             return Err(collision(format!("could not find chart metadata in release with name {name:?}")));
         };

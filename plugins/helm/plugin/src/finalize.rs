@@ -101,7 +101,7 @@ impl Call<'_> {
             return Ok(true);
         }
         let deployed = self.object().value().pointer("/status/deployedRelease/name");
-        if deployed.is_some_and(|deployed| deployed == owner.name.as_str()) {
+        if deployed.is_some_and(|deployed| deployed == owner.release.as_str()) {
             return Ok(true);
         }
         // Nobody says whose it is: of our chart it is ours, as for operator-sdk.

@@ -33,6 +33,7 @@ mod ownership;
 mod post_render;
 mod readiness;
 mod reconcile;
+mod release_spec;
 mod releases;
 mod render;
 mod repair;

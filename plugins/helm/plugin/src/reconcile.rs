@@ -58,8 +58,8 @@ impl<'c> Reconciliation<'c> {
         let irreconcilable = |error| explain(error, Concern::Reconcile);
         call.annotations().reconcile_period().map_err(irreconcilable)?;
         let found = call.values_from().map_err(irreconcilable)?;
-        let values = values::values(call.object().value(), &found, &call.settings().override_values)
-            .map_err(irreconcilable)?;
+        let values =
+            values::values(call.spec(), &found, &call.settings().override_values).map_err(irreconcilable)?;
         let capabilities = if inputs::needs_capabilities(&chart) {
             Some(call.kinds()?.capabilities(call.kube())?)
         } else {
@@ -275,7 +275,7 @@ impl<'c> Reconciliation<'c> {
         {
             let message = format!(
                 "duplicate release name: found existing release with name {:?} that belongs to {} {} {:?}",
-                owner.name, other.api_version, other.kind, other.name
+                owner.release, other.api_version, other.kind, other.name
             );
             return Err(refused(collision(message)));
         }

@@ -195,7 +195,7 @@ impl Call<'_> {
         let same_manifest = text("/deployedRelease/manifest") == prepared.manifest.as_deref();
         if revision == Some(u64::from(prepared.revision))
             && (inputs.is_empty() || text("/release/inputs") == Some(inputs))
-            && text("/deployedRelease/name") == Some(&self.owner().name)
+            && text("/deployedRelease/name") == Some(&self.owner().release)
             && same_manifest
             && known.and_then(|status| status.get("inventory")).is_some()
         {
@@ -214,7 +214,7 @@ impl Call<'_> {
             fields.insert("inputs".into(), inputs.into());
         }
         Some(json!({
-            "deployedRelease": {"name": self.owner().name, "manifest": prepared.manifest},
+            "deployedRelease": {"name": self.owner().release, "manifest": prepared.manifest},
             "release": release,
             "inventory": inventory(prepared),
         }))

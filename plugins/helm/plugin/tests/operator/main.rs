@@ -17,6 +17,7 @@ mod failures;
 mod hooks;
 mod install;
 mod readiness;
+mod release;
 mod requests;
 mod scene;
 mod uninstall;
