@@ -34,6 +34,9 @@ pub static HELM: Module = Module { name: "helm", version: "v4.3.1" };
 /// CoreDNS.
 pub static COREDNS: Module = Module { name: "coredns", version: "v1.12.4" };
 
+/// A registry. It is built: few have it.
+pub static DISTRIBUTION: Module = Module { name: "registry", version: "v3.0.0" };
+
 /// A program the testbed knows how to get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Program {
@@ -75,6 +78,9 @@ pub const KUBE_PROXY: Program = kubernetes("kube-proxy", "k8s.io/kubernetes/cmd/
 pub const KUBECTL: Program = program("kubectl", &KUBERNETES, "k8s.io/kubernetes/cmd/kubectl", "");
 /// The real helm.
 pub const HELM_CLI: Program = program("helm", &HELM, "helm.sh/helm/v4/cmd/helm", "v4.");
+/// Keeps charts and images.
+pub const REGISTRY_SERVER: Program =
+    program("registry", &DISTRIBUTION, "github.com/distribution/distribution/v3/cmd/registry", "");
 /// Names of Services.
 pub const COREDNS_SERVER: Program = program("coredns", &COREDNS, "github.com/coredns/coredns", "CoreDNS-1.");
 
@@ -138,7 +144,7 @@ impl Program {
 /// # Errors
 /// Names everything that was tried for the first program that is not to be had.
 pub fn find_all(programs: &[Program], progress: &dyn Progress) -> Result<Vec<PathBuf>> {
-    for module in [&KUBERNETES, &ETCD, &HELM, &COREDNS] {
+    for module in [&KUBERNETES, &ETCD, &HELM, &COREDNS, &DISTRIBUTION] {
         let wanted = |program: &&Program| program.module == module && program.present().is_none();
         if programs.iter().any(|program| wanted(&program)) {
             let _one_at_a_time = lock(&module.directory())?;
