@@ -180,6 +180,7 @@ fn context(revision: &Arc<Revision>) -> Arc<HookContext> {
             selector: String::new(),
             settings: Arc::from("{}"),
             assets: Vec::new(),
+            charts: Vec::new(),
             finalizer: None,
             legacy_finalizers: Vec::new(),
             resync: Duration::from_secs(600),
@@ -190,6 +191,8 @@ fn context(revision: &Arc<Revision>) -> Arc<HookContext> {
         throttle: Arc::new(Throttle::new(1_000.0, 1_000)),
         cluster: Arc::clone(cluster),
         metrics: Arc::new(PluginMetrics::default()),
+        charts: None,
+        wishes: Arc::default(),
     })
 }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use notify::RecursiveMode;
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use access::{connect, identity, own_namespace};
@@ -15,6 +16,7 @@ use configuration::Configuration;
 
 use crate::action::inventory::Inventories;
 use crate::asset::Asset;
+use crate::charts::{self, Charts, PluginChooser};
 use crate::cli::operator_sdk::{self, SettleError};
 use crate::cli::run::RunArgs;
 use crate::cluster::Cluster;
@@ -34,6 +36,7 @@ use crate::disk::Changes;
 use crate::health::access::Gate;
 use crate::health::tls::Certificate;
 use crate::health::{Metrics, Protection, Readiness, serve_metrics, serve_probes};
+use crate::object::ObjectKey;
 use crate::plugin::bindings::INTERFACE;
 use crate::plugin::compiled::CompiledCache;
 use crate::plugin::compiler::Compiler;
@@ -154,6 +157,7 @@ async fn host(args: RunArgs) -> Result<(), AppError> {
     let cluster = Arc::new(Cluster::new(api.clone(), Arc::clone(&discovery), Arc::clone(&observer)));
     let (plugins, changes) = Registry::new();
     let plugins = Arc::new(plugins);
+    let (charts, chart_changes) = charts_from_elsewhere(&args, &plugins, &registry);
     let recorder = Recorder::start(api.clone(), &identity(&args));
     let about_plugins = announce::own_pod(&args).map(|pod| (pod, recorder.clone()));
     let reconciler = Arc::new(Reconciler {
@@ -165,6 +169,7 @@ async fn host(args: RunArgs) -> Result<(), AppError> {
         quarantine: Quarantine::default(),
         metrics: ReconcileMetrics::register(&registry),
         plugin_metrics,
+        charts,
     });
     let workers = args.max_concurrent_reconciles.unwrap_or_else(default_workers).max(1);
     let queue = queue(workers, &registry);
@@ -181,6 +186,7 @@ async fn host(args: RunArgs) -> Result<(), AppError> {
     tasks.spawn(named("routing", Arc::clone(&supervisor).route(observed)));
     let told = move |change: &Change| announce::announce(change, about_plugins.as_ref());
     tasks.spawn(named("plugins", Arc::clone(&supervisor).follow_plugins(changes, told)));
+    tasks.spawn(named("charts", Arc::clone(&supervisor).follow_charts(chart_changes)));
     tasks.spawn(named("discovery", Arc::clone(&discovery).follow()));
     tasks.spawn(named("definitions", follow_definitions(Arc::clone(&supervisor), discovery)));
     load_plugins(&args, &config, plugins, &readiness, &mut tasks).await?;
@@ -188,6 +194,22 @@ async fn host(args: RunArgs) -> Result<(), AppError> {
     watch_assets(assets, &supervisor, &mut tasks)?;
     let host = Host { supervisor, queue, readiness, tasks, workers, fence };
     host.work(&args, client).await
+}
+
+/// Charts that are fetched while the host runs, and whom to call when one has changed.
+fn charts_from_elsewhere(
+    args: &RunArgs,
+    plugins: &Arc<Registry>,
+    registry: &SharedRegistry,
+) -> (Arc<Charts>, mpsc::UnboundedReceiver<Vec<ObjectKey>>) {
+    let options = charts::Options {
+        cache_bytes: args.chart_cache_size.0,
+        limits: charts::Limits { time: args.chart_fetch_timeout, ..charts::Limits::default() },
+    };
+    let mut metrics = charts::Metrics::default();
+    register(registry, |registry| metrics = charts::Metrics::register(registry));
+    let chooser = PluginChooser::new(Arc::clone(plugins), &args.cache_dir);
+    charts::open(&args.cache_dir, options, Arc::new(chooser), metrics)
 }
 
 /// A host that watches, and works once it leads.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::asset::Asset;
+use crate::charts::places::Place;
 use crate::object::Gvk;
 
 /// One kind in the hands of one plugin.
@@ -19,6 +20,8 @@ pub struct Binding {
     pub settings: Arc<str>,
     /// Trees of files the plugin may read for this binding.
     pub assets: Vec<Arc<Asset>>,
+    /// Places that charts of the kind's objects may come from; the grants have the last word.
+    pub charts: Vec<Place>,
     /// The finalizer the host keeps on the kind's objects.
     pub finalizer: Option<Arc<str>>,
     /// Finalizers of earlier tools, taken over.

@@ -1,6 +1,7 @@
 //! What guests may call, one file for each interface of the WIT package, and what each call is allowed to do.
 
 pub mod assets;
+pub mod charts;
 pub mod config;
 pub mod events;
 pub mod grants;

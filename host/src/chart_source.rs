@@ -3,13 +3,16 @@
 //! What is fetched goes to a file of its own and is gone with the program. Which version is meant is the plugin's affair;
 //! here is the network.
 
-mod credentials;
+pub(crate) mod credentials;
 pub mod dependencies;
+pub(crate) mod guard;
+pub(crate) mod oci;
+mod person;
 pub mod provenance;
 mod registry;
 mod repository;
 pub mod unpack;
-mod web;
+pub(crate) mod web;
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -19,8 +22,9 @@ use tempfile::TempDir;
 
 use crate::cli::helm::{ChartArgs, GlobalArgs};
 use crate::command::AskError;
+use person::Person;
 use provenance::ProvenanceError;
-use web::{Client, FetchError};
+use web::FetchError;
 
 /// Why a chart is not to be had. Texts are Helm's where it has some.
 #[derive(Debug, thiserror::Error)]
@@ -153,7 +157,7 @@ pub fn locate(reference: &str, chart: &ChartArgs, global: &GlobalArgs) -> Result
             return registry::fetch(name, chart, global);
         }
         if web::is_url(name) {
-            let client = Client::new(chart)?;
+            let client = Person::new(chart)?;
             let archive = Located::fetched(web::path_of(name), &client.get(name, name)?)?;
             if chart.verify {
                 let source = format!("{name}.prov");
@@ -177,7 +181,7 @@ fn wanted_version(chart: &ChartArgs) -> &str {
 /// # Errors
 /// [`LocateError::Fetch`], [`LocateError::Keep`].
 pub fn fetch_file(url: &str) -> Result<Located, LocateError> {
-    Located::fetched(web::path_of(url), &Client::new(&ChartArgs::default())?.get(url, url)?)
+    Located::fetched(web::path_of(url), &Person::new(&ChartArgs::default())?.get(url, url)?)
 }
 
 /// Whether a name is one for [`fetch_file`].

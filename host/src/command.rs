@@ -1,7 +1,7 @@
 //! A plugin at the command line: found, compiled once, asked one question.
 
 mod known;
-mod nobody;
+pub(crate) mod nobody;
 mod plugin_file;
 
 use std::cell::Cell;

@@ -10,8 +10,15 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+mod chart;
+
+pub use chart::{Elsewhere, SecretRef};
+
 use crate::binding::Account;
+use crate::charts::Wish;
+use crate::charts::places::Place;
 use crate::object::Gvk;
+use chart::ChartKey;
 
 /// What is wrong with one entry.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -32,8 +39,8 @@ pub struct EntryError {
 pub struct WatchEntry {
     /// The kind.
     pub gvk: Gvk,
-    /// The chart's directory or archive.
-    pub chart: PathBuf,
+    /// The chart.
+    pub chart: ChartPlace,
     /// Settings for the plugin, JSON.
     pub settings: Value,
     /// Label selector in Kubernetes' text form; empty: all.
@@ -46,6 +53,15 @@ pub struct WatchEntry {
     pub origin: String,
 }
 
+/// Where an entry's chart is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ChartPlace {
+    /// A directory or an archive.
+    Disk(PathBuf),
+    /// In a registry or a repository: there and nowhere else.
+    Elsewhere(Place),
+}
+
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Raw {
@@ -53,7 +69,7 @@ struct Raw {
     group: String,
     version: String,
     kind: String,
-    chart: String,
+    chart: ChartKey,
     watch_dependent_resources: Option<bool>,
     #[serde(default)]
     override_values: BTreeMap<String, Value>,
@@ -190,12 +206,14 @@ fn resolve(
     if raw.version.is_empty() || raw.kind.is_empty() {
         return Err("version and kind must not be empty".to_owned());
     }
-    let beside = file.parent().unwrap_or(Path::new(".")).join(&raw.chart);
-    let chart = if Path::new(&raw.chart).exists() { PathBuf::from(&raw.chart) } else { beside };
-    let chart_file = if chart.is_file() { chart.clone() } else { chart.join("Chart.yaml") };
-    if !chart_file.is_file() {
-        return Err(format!("chart {:?} not found: no file {}", raw.chart, chart_file.display()));
-    }
+    let (chart, chart_setting) = match &raw.chart {
+        ChartKey::Path(path) => {
+            let chart = on_disk(file, path)?;
+            let shown = json!(chart.display().to_string());
+            (ChartPlace::Disk(chart), shown)
+        }
+        ChartKey::Elsewhere(elsewhere) => (ChartPlace::Elsewhere(checked(elsewhere)?), json!(elsewhere)),
+    };
     let reconcile_period = match raw.reconcile_period.as_deref() {
         None => None,
         Some(text) => Some(
@@ -213,7 +231,7 @@ fn resolve(
         overrides.insert(path.clone(), json!(expand(&text, env)));
     }
     let mut settings = json!({
-        "chart": chart.display().to_string(),
+        "chart": chart_setting,
         "overrideValues": overrides,
         "watchDependentResources": raw.watch_dependent_resources.unwrap_or(true),
     });
@@ -244,6 +262,39 @@ fn resolve(
         account: account.transpose().map_err(|error| format!("serviceAccountName: {error}"))?,
         origin: format!("{}:{line}", file.display()),
     })
+}
+
+/// A chart beside the working directory, as operator-sdk has it, or beside the file.
+fn on_disk(file: &Path, path: &str) -> Result<PathBuf, String> {
+    let beside = file.parent().unwrap_or(Path::new(".")).join(path);
+    let chart = if Path::new(path).exists() { PathBuf::from(path) } else { beside };
+    let chart_file = if chart.is_file() { chart.clone() } else { chart.join("Chart.yaml") };
+    if chart_file.is_file() {
+        return Ok(chart);
+    }
+    Err(format!("chart {path:?} not found: no file {}", chart_file.display()))
+}
+
+/// The place of a chart elsewhere, which is then one that it may come from.
+fn checked(elsewhere: &Elsewhere) -> Result<Place, String> {
+    if let Some(interval) = &elsewhere.interval
+        && go_duration(interval).is_none()
+    {
+        return Err(format!("chart: interval {interval:?} is no duration such as 10m"));
+    }
+    let wish = Wish {
+        plugin: String::new(),
+        repository: elsewhere.repository.clone(),
+        name: elsewhere.name.clone(),
+        version: elsewhere.version.clone(),
+        digest: elsewhere.digest.clone(),
+        plain_http: elsewhere.plain_http,
+        pass_credentials: elsewhere.pass_credentials,
+        secret: None,
+        named: true,
+    };
+    let (wish, address) = wish.checked().map_err(|error| format!("chart: {error}"))?;
+    Ok(Place::exactly(address.join(&wish.name)))
 }
 
 fn selector_text(selector: &LabelSelector) -> Result<String, String> {
@@ -330,142 +381,4 @@ fn variable(text: &str) -> (Option<&str>, usize) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn with_chart(text: &str) -> (Vec<WatchEntry>, Vec<EntryError>) {
-        let dir = tempfile::tempdir().unwrap();
-        std::fs::create_dir_all(dir.path().join("helm-charts/a")).unwrap();
-        std::fs::write(dir.path().join("helm-charts/a/Chart.yaml"), "name: a").unwrap();
-        parse(&dir.path().join("watches.yaml"), text, &|name| {
-            (name == "REGISTRY").then(|| "r.example".to_owned())
-        })
-    }
-
-    const GOOD: &str = "- group: g.io\n  version: v1\n  kind: A\n  chart: helm-charts/a\n";
-
-    #[test]
-    fn a_project_of_operator_sdk_is_read_with_its_marker() {
-        let text = format!("# Use the 'create api' subcommand\n{GOOD}#+kubebuilder:scaffold:watch\n");
-        let (entries, errors) = with_chart(&text);
-        assert_eq!(errors, []);
-        assert_eq!(entries[0].gvk, Gvk::new("g.io", "v1", "A"));
-        assert!(entries[0].origin.ends_with("watches.yaml:2"), "{}", entries[0].origin);
-        assert_eq!(entries[0].settings["watchDependentResources"], json!(true));
-    }
-
-    #[test]
-    fn an_unknown_key_is_named_with_line_and_column_and_the_other_entry_stays() {
-        let text = format!("{GOOD}- group: g.io\n  version: v1\n  kind: B\n  chrat: x\n");
-        let (entries, errors) = with_chart(&text);
-        assert_eq!(entries.len(), 1);
-        assert_eq!((errors[0].line, errors[0].column), (8, 3), "{}", errors[0]);
-        assert!(errors[0].message.contains("chrat"), "{}", errors[0]);
-    }
-
-    #[test]
-    fn a_duplicate_kind_and_a_missing_chart_are_errors_of_their_entries() {
-        let missing = "- group: g.io\n  version: v1\n  kind: C\n  chart: helm-charts/nope\n";
-        let (entries, errors) = with_chart(&format!("{GOOD}{GOOD}{missing}"));
-        assert_eq!(entries.len(), 1);
-        assert!(errors[0].message.contains("duplicate kind A.v1.g.io"), "{}", errors[0]);
-        assert_eq!(errors[0].line, 5);
-        assert!(
-            errors[1].message.contains("helm-charts/nope") && errors[1].message.contains("Chart.yaml"),
-            "{}",
-            errors[1]
-        );
-    }
-
-    #[test]
-    fn override_values_see_the_environment_and_become_text() {
-        let text = format!(
-            "{GOOD}  overrideValues:\n    image: ${{REGISTRY}}/app:$TAG\n    replicas: 2\n    price: 5$\n"
-        );
-        let (entries, errors) = with_chart(&text);
-        assert_eq!(errors, []);
-        assert_eq!(
-            entries[0].settings["overrideValues"],
-            json!({"image": "r.example/app:", "price": "5$", "replicas": "2"})
-        );
-    }
-
-    #[test]
-    fn what_only_looks_like_a_variable_is_what_go_makes_of_it() {
-        let env = |name: &str| (name == "A").then(|| "x".to_owned());
-        for (text, expanded) in [
-            ("$A-${A}", "x-x"),
-            ("a$$b", "ab"),
-            ("$1A", "A"),
-            ("$*", ""),
-            ("${}b", "b"),
-            ("${A", "A"),
-            ("5$", "5$"),
-            ("$ A", "$ A"),
-            ("$ä", "$ä"),
-            ("${*}", ""),
-        ] {
-            assert_eq!(expand(text, &env), expanded, "{text}");
-        }
-    }
-
-    #[test]
-    fn an_entry_may_use_what_another_one_anchored() {
-        let first = "- group: g.io\n  version: v1\n  kind: A\n  chart: helm-charts/a\n  overrideValues: &all {a: b}\n";
-        let text = format!(
-            "{first}- group: g.io\n  version: v1\n  kind: B\n  chart: helm-charts/a\n  overrideValues: *all\n"
-        );
-        let (entries, errors) = with_chart(&text);
-        assert_eq!(errors, []);
-        assert_eq!(entries[1].settings["overrideValues"], json!({"a": "b"}));
-        assert!(entries[1].origin.ends_with("watches.yaml:6"), "{}", entries[1].origin);
-        let (entries, errors) =
-            with_chart(&format!("{text}- group: g.io\n  version: v1\n  kind: C\n  chrat: x\n"));
-        assert_eq!((entries.len(), errors.len()), (1, 2), "then each entry is on its own: {errors:?}");
-    }
-
-    #[test]
-    fn an_entry_may_name_the_account_that_acts_for_it() {
-        let (entries, errors) = with_chart(&format!("{GOOD}  serviceAccountName: ops/web\n"));
-        assert_eq!(errors, []);
-        assert_eq!(entries[0].account, Some("ops/web".parse().unwrap()));
-        let (entries, errors) = with_chart(&format!("{GOOD}  serviceAccountName: 'system:masters'\n"));
-        assert_eq!(entries, []);
-        assert!(
-            errors[0].message.starts_with("serviceAccountName: \"system:masters\" names no"),
-            "{}",
-            errors[0]
-        );
-    }
-
-    #[test]
-    fn selectors_and_periods_take_their_kubernetes_forms() {
-        let text = format!(
-            "{GOOD}  reconcilePeriod: 1m30s\n  selector:\n    matchLabels: {{a: b}}\n    matchExpressions:\n    \
-             - {{key: env, operator: In, values: [x, y]}}\n    - {{key: gone, operator: DoesNotExist}}\n"
-        );
-        let (entries, errors) = with_chart(&text);
-        assert_eq!(errors, []);
-        assert_eq!(entries[0].selector, "a=b,env in (x,y),!gone");
-        assert_eq!(entries[0].reconcile_period, Some(Duration::from_secs(90)));
-    }
-
-    #[test]
-    fn durations_are_gos() {
-        assert_eq!(go_duration("1h2m3.5s"), Some(Duration::from_millis(3_723_500)));
-        assert_eq!(go_duration("300ms"), Some(Duration::from_millis(300)));
-        assert_eq!(go_duration("0"), Some(Duration::ZERO));
-        assert_eq!(go_duration("5"), None);
-        assert_eq!(go_duration("1x"), None);
-        assert_eq!(go_duration(""), None);
-    }
-
-    #[test]
-    fn text_that_is_no_list_is_one_error_with_its_place() {
-        let (entries, errors) = with_chart("group: x\nversion: v1\n");
-        assert_eq!(entries, []);
-        assert_eq!(errors.len(), 1);
-        assert_eq!(errors[0].line, 1);
-        assert_eq!(with_chart("# nothing yet\n"), (vec![], vec![]));
-    }
-}
+mod tests;

@@ -89,6 +89,7 @@ fn context(revision: &Revision) -> Arc<HookContext> {
             selector: String::new(),
             settings: Arc::from("{}"),
             assets: Vec::new(),
+            charts: Vec::new(),
             finalizer: None,
             legacy_finalizers: Vec::new(),
             resync: Duration::from_secs(600),
@@ -99,6 +100,8 @@ fn context(revision: &Revision) -> Arc<HookContext> {
         throttle: Arc::new(Throttle::new(1_000.0, 1_000)),
         cluster: Arc::new(Cluster::new(api, discovery, Arc::new(observer))),
         metrics: Arc::new(PluginMetrics::default()),
+        charts: None,
+        wishes: Arc::default(),
     })
 }
 

@@ -36,6 +36,9 @@ pub static COREDNS: Module = Module { name: "coredns", version: "v1.12.4" };
 /// operator-sdk, whose Helm operator we take over from. It is built: its releases have the bare program, without an archive.
 pub static OPERATOR_SDK: Module = Module { name: "operator-sdk", version: "v1.42.2" };
 
+/// A registry. It is built: few have it.
+pub static DISTRIBUTION: Module = Module { name: "registry", version: "v3.0.0" };
+
 /// A program the testbed knows how to get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Program {
@@ -84,6 +87,9 @@ pub const HELM_OPERATOR: Program = program(
     "github.com/operator-framework/operator-sdk/cmd/helm-operator",
     "",
 );
+/// Keeps charts and images.
+pub const REGISTRY_SERVER: Program =
+    program("registry", &DISTRIBUTION, "github.com/distribution/distribution/v3/cmd/registry", "");
 /// Names of Services.
 pub const COREDNS_SERVER: Program = program("coredns", &COREDNS, "github.com/coredns/coredns", "CoreDNS-1.");
 
@@ -147,7 +153,7 @@ impl Program {
 /// # Errors
 /// Names everything that was tried for the first program that is not to be had.
 pub fn find_all(programs: &[Program], progress: &dyn Progress) -> Result<Vec<PathBuf>> {
-    for module in [&KUBERNETES, &ETCD, &HELM, &COREDNS, &OPERATOR_SDK] {
+    for module in [&KUBERNETES, &ETCD, &HELM, &COREDNS, &DISTRIBUTION, &OPERATOR_SDK] {
         let wanted = |program: &&Program| program.module == module && program.present().is_none();
         if programs.iter().any(|program| wanted(&program)) {
             let _one_at_a_time = lock(&module.directory())?;

@@ -16,6 +16,7 @@ pub mod playerstats;
 pub mod ports;
 pub mod process;
 pub mod progress;
+pub mod registry;
 
 pub use cluster::{Cluster, Options};
 pub use error::{Error, Result};

@@ -9,7 +9,9 @@ use std::time::Instant;
 
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
-use pilothouse_testbed::binaries::{self, CONTROL_PLANE, ETCDCTL, HELM_CLI, HELM_OPERATOR, NODE, Program};
+use pilothouse_testbed::binaries::{
+    self, CONTROL_PLANE, ETCDCTL, HELM_CLI, HELM_OPERATOR, NODE, Program, REGISTRY_SERVER,
+};
 use pilothouse_testbed::{node, paths};
 
 use crate::build::plugins_dir;
@@ -47,7 +49,8 @@ pub(crate) fn setup(args: &SetupArgs) -> Result<()> {
 
 /// The programs of a control plane, and helm.
 pub(crate) fn control_plane() -> Result<()> {
-    programs(&CONTROL_PLANE.into_iter().chain([ETCDCTL, HELM_CLI, HELM_OPERATOR]).collect::<Vec<_>>())
+    let more = [ETCDCTL, HELM_CLI, HELM_OPERATOR, REGISTRY_SERVER];
+    programs(&CONTROL_PLANE.into_iter().chain(more).collect::<Vec<_>>())
 }
 
 /// Programs of Kubernetes and its friends, from wherever they can be had.

@@ -11,6 +11,9 @@
 {{- if .Values.grantRequested }}
 - --grant-requested
 {{- end }}
+{{- with .Values.releases }}
+- {{ printf "--releases=%s" (join "," .) | quote }}
+{{- end }}
 - --leader-elect={{ .Values.leaderElection.enabled }}
 {{- if .Values.leaderElection.enabled }}
 - --leader-election-id={{ include "pilothouse.leaseName" . }}

@@ -44,7 +44,11 @@ rights). Whatever a plugin does comes on top: .Values.rbac.kinds and .rules.
   resources: [secrets]
   verbs: [get, list, watch, create, update, patch, delete]
 {{- end }}
-{{- range .Values.rbac.kinds }}
+{{- $kinds := .Values.rbac.kinds }}
+{{- if .Values.releases }}
+{{- $kinds = append $kinds (dict "group" "helm.pilothouse.dev" "resources" (list "releases")) }}
+{{- end }}
+{{- range $kinds }}
 # Finalizers are a patch of the object. `finalizers` is for clusters that guard owner references.
 - apiGroups: [{{ .group | quote }}]
   resources: {{ toJson .resources }}

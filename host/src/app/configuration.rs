@@ -3,13 +3,20 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use serde_json::{Value, json};
+
 use super::AppError;
 use crate::asset::Asset;
 use crate::binding::Binding;
 use crate::capability::grants::{GrantSpec, GrantsFile};
 use crate::cli::run::RunArgs;
 use crate::controller::supervisor::Supervisor;
-use crate::watches_file::{self, WatchEntry};
+use crate::object::Gvk;
+use crate::plugin::manifest::Manifest;
+use crate::watches_file::{self, ChartPlace, WatchEntry};
+
+/// The resource for releases of charts from elsewhere (`deploy/crds`).
+const RELEASE: (&str, &str, &str) = ("helm.pilothouse.dev", "v1alpha1", "Release");
 
 /// What the files of the configuration say.
 pub(super) struct Configuration {
@@ -32,11 +39,12 @@ impl Configuration {
             Some(path) => read_watches(&path)?,
             None => Vec::new(),
         };
-        if !entries.is_empty() && !grants.plugins.contains_key(&args.watches_plugin) {
+        let has_kinds = !entries.is_empty() || !args.releases.is_empty();
+        if has_kinds && !grants.plugins.contains_key(&args.watches_plugin) {
             // As operator-sdk has it: whoever names the charts lets the operator's account install them.
             tracing::info!(
                 plugin = args.watches_plugin,
-                "the watches file grants the plugin what it asks for, within the RBAC of the host's account"
+                "the watches file, or --releases, grants the plugin what it asks for, within the RBAC of the host's account"
             );
             let spec = GrantSpec { all_requested: true, ..GrantSpec::default() };
             grants.plugins.insert(args.watches_plugin.clone(), spec);
@@ -46,46 +54,65 @@ impl Configuration {
         Ok(Self { grants: Arc::new(grants), entries, namespaces })
     }
 
-    /// Binds the kinds of the watches file; the answer is the trees to be watched.
+    /// Binds the kinds of the watches file, and `Release` where that was asked for; the answer is the trees to be watched.
     pub(super) fn bind(&self, args: &RunArgs, supervisor: &Arc<Supervisor>) -> Vec<Arc<Asset>> {
         let mut assets = Vec::new();
         let manifest = supervisor.manifest_of(&args.watches_plugin);
-        if manifest.is_none() && !self.entries.is_empty() {
+        if manifest.is_none() && (!self.entries.is_empty() || !args.releases.is_empty()) {
             tracing::error!(
                 plugin = args.watches_plugin,
                 "the plugin for the watches file is not there yet; its kinds wait for it"
             );
         }
         for entry in &self.entries {
-            // By its path: that is what errors name.
-            let asset = Arc::new(Asset::new(&entry.chart.display().to_string(), &entry.chart));
-            assets.push(Arc::clone(&asset));
-            supervisor.bind(Binding {
-                plugin: Arc::from(args.watches_plugin.as_str()),
-                gvk: Arc::new(entry.gvk.clone()),
-                selector: entry.selector.clone(),
-                settings: Arc::from(settings(args, entry)),
-                assets: vec![asset],
-                finalizer: manifest
-                    .as_ref()
-                    .and_then(|manifest| manifest.finalizer.as_deref())
-                    .map(Arc::from),
-                legacy_finalizers: manifest
-                    .as_ref()
-                    .map(|manifest| manifest.legacy_finalizers.clone())
-                    .unwrap_or_default(),
-                resync: entry.reconcile_period.unwrap_or(args.reconcile_period),
-                account: entry.account.clone(),
-                origin: entry.origin.clone(),
-            });
+            let mut binding = binding(args, manifest.as_ref());
+            binding.gvk = Arc::new(entry.gvk.clone());
+            binding.selector.clone_from(&entry.selector);
+            binding.settings = Arc::from(settings(args, &entry.settings));
+            match &entry.chart {
+                ChartPlace::Disk(path) => {
+                    // By its path: that is what errors name.
+                    let asset = Arc::new(Asset::new(&path.display().to_string(), path));
+                    assets.push(Arc::clone(&asset));
+                    binding.assets = vec![asset];
+                }
+                ChartPlace::Elsewhere(place) => binding.charts = vec![place.clone()],
+            }
+            binding.resync = entry.reconcile_period.unwrap_or(args.reconcile_period);
+            binding.account.clone_from(&entry.account);
+            binding.origin.clone_from(&entry.origin);
+            supervisor.bind(binding);
+        }
+        if !args.releases.is_empty() {
+            let mut binding = binding(args, manifest.as_ref());
+            binding.settings = Arc::from(settings(args, &json!({"fromSpec": true})));
+            binding.charts.clone_from(&args.releases);
+            supervisor.bind(binding);
         }
         assets
     }
 }
 
-/// The entry's settings, and what the flags say for all of them.
-fn settings(args: &RunArgs, entry: &WatchEntry) -> String {
-    let mut settings = entry.settings.clone();
+/// A binding to the plugin of the watches file, for the kind `Release` until somebody says another.
+fn binding(args: &RunArgs, manifest: Option<&Manifest>) -> Binding {
+    Binding {
+        plugin: Arc::from(args.watches_plugin.as_str()),
+        gvk: Arc::new(Gvk::new(RELEASE.0, RELEASE.1, RELEASE.2)),
+        selector: String::new(),
+        settings: Arc::from("{}"),
+        assets: Vec::new(),
+        charts: Vec::new(),
+        finalizer: manifest.and_then(|manifest| manifest.finalizer.as_deref()).map(Arc::from),
+        legacy_finalizers: manifest.map(|manifest| manifest.legacy_finalizers.clone()).unwrap_or_default(),
+        resync: args.reconcile_period,
+        account: None,
+        origin: "--releases".to_owned(),
+    }
+}
+
+/// The settings of a kind, and what the flags say for all of them.
+fn settings(args: &RunArgs, settings: &Value) -> String {
+    let mut settings = settings.clone();
     if let (true, Some(map)) = (args.suppress_override_values, settings.as_object_mut()) {
         map.insert("suppressOverrideValues".to_owned(), true.into());
     }

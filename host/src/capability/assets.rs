@@ -1,9 +1,10 @@
-//! `assets`: trees of files given to the binding.
+//! `assets`: trees of files given to the binding, and charts that were handed out in the same call.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use tokio::runtime::{Handle, RuntimeFlavor};
 
+use super::charts::ASSET;
 use crate::asset::{Asset, AssetError, AssetFile, Entry};
 use crate::plugin::bindings::assets;
 use crate::plugin::instance::HookState;
@@ -52,13 +53,42 @@ impl HookState {
     }
 }
 
+impl HookState {
+    /// The digest of a chart that was handed out in this call.
+    fn handed(&self, name: &str) -> Option<String> {
+        let digest = name.strip_prefix(ASSET)?;
+        let wishes = self.context.wishes.lock().unwrap_or_else(PoisonError::into_inner);
+        wishes.handed.get(digest).cloned()
+    }
+
+    /// The one file of such a chart.
+    async fn archive(&mut self, name: &str, digest: &str) -> Result<assets::File, assets::Error> {
+        self.budget.take(name.len()).map_err(|reason| assets::Error::TooLarge(reason.to_owned()))?;
+        let charts = self.context.charts.clone().ok_or(assets::Error::Unknown)?;
+        let content =
+            charts.read(digest).await.map_err(|error| assets::Error::Unreadable(error.to_string()))?;
+        let settled = self.budget.take_bytes(content.len());
+        settled.map_err(|reason| assets::Error::TooLarge(reason.to_owned()))?;
+        Ok(assets::File { path: "chart.tgz".to_owned(), content })
+    }
+}
+
 impl assets::Host for HookState {
     async fn stat(&mut self, name: String) -> wasmtime::Result<Result<assets::Tree, assets::Error>> {
+        if let Some(digest) = self.handed(&name) {
+            let file = self.archive(&name, &digest).await;
+            let size = |file: assets::File| u64::try_from(file.content.len()).unwrap_or(u64::MAX);
+            let digest = digest.trim_start_matches("sha256:").to_owned();
+            return Ok(file.map(|file| assets::Tree { name, digest, size: size(file) }));
+        }
         let state = self.ask(&name, 0, Asset::stat, |_| 0).await?;
         Ok(state.map(|state| assets::Tree { name, digest: state.digest.clone(), size: state.size }))
     }
 
     async fn read(&mut self, name: String) -> wasmtime::Result<Result<Vec<assets::File>, assets::Error>> {
+        if let Some(digest) = self.handed(&name) {
+            return Ok(self.archive(&name, &digest).await.map(|file| vec![file]));
+        }
         let files =
             self.ask(&name, 0, |asset| asset.read().map(|(_, files)| files), |files| bytes(files)).await?;
         Ok(files.map(wit_files))

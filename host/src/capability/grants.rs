@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::rule::{Access, Rule};
+use crate::charts::places::{Address, Place, found_in};
 use crate::plugin::limits::LimitsSpec;
 use crate::plugin::manifest::Manifest;
 
@@ -20,6 +21,9 @@ pub struct GrantSpec {
     /// Grant every rule the manifest asks for. The API server's RBAC for the account still holds.
     #[serde(default)]
     pub all_requested: bool,
+    /// Places that charts may come from, of those the manifest asks for. Absent: those that the configuration names for a
+    /// kind (an entry of `watches.yaml`, `--releases`) and no others.
+    pub charts: Option<Vec<Place>>,
     /// Ceiling for the manifest's limits.
     #[serde(default)]
     pub limits: LimitsSpec,
@@ -43,6 +47,8 @@ pub struct Grants {
     asked: Vec<Rule>,
     given: Vec<Rule>,
     all_requested: bool,
+    charts_asked: Vec<Place>,
+    charts_given: Option<Vec<Place>>,
     /// Full user name to impersonate, `system:serviceaccount:ns:name`; `None`: the host's own account.
     pub account: Option<String>,
     /// Ceiling for limits.
@@ -79,6 +85,8 @@ impl Grants {
             asked: manifest.rights.kube.clone(),
             given: spec.kube.clone(),
             all_requested: spec.all_requested,
+            charts_asked: manifest.rights.charts.clone(),
+            charts_given: spec.charts.clone(),
             account,
             ceiling: spec.limits,
             settings: serde_json::Value::Object(spec.settings.clone()).to_string(),
@@ -104,6 +112,25 @@ impl Grants {
     #[must_use]
     pub fn acting_as(&self, user: String) -> Self {
         Self { account: Some(user), ..self.clone() }
+    }
+
+    /// Whether a chart may come from an address: the manifest asks for it, the configuration of the kind names it, and the
+    /// administrator's grant, where it speaks of charts, has it as well. True where one of the two names the server in full.
+    ///
+    /// # Errors
+    /// The sentence says which of them is missing.
+    pub fn may_fetch(&self, binding: &[Place], wanted: &Address) -> Result<bool, &'static str> {
+        if found_in(&self.charts_asked, wanted).is_none() {
+            return Err("the plugin's manifest does not ask for this place, or no grant names the plugin");
+        }
+        let given = self.charts_given.as_deref().map(|given| found_in(given, wanted));
+        let bound = found_in(binding, wanted);
+        match (bound, given) {
+            (_, Some(None)) => Err("the administrator's grants (`charts`) do not have this place"),
+            (None, _) if !binding.is_empty() => Err("--releases does not have this place"),
+            (None, None) => Err("no grant gives the plugin charts from elsewhere (`charts`)"),
+            (bound, given) => Ok(bound == Some(true) || given.flatten() == Some(true)),
+        }
     }
 
     /// The account as messages name it.
@@ -166,6 +193,36 @@ mod tests {
         )));
         assert!(rule(&["apps"], &["*/scale"], &["*"]).allows(&access("patch", "deployments/scale", None)));
         assert!(rule(&["apps"], &["*"], &["*"]).allows(&access("patch", "deployments/scale", None)));
+    }
+
+    #[test]
+    fn a_chart_comes_from_where_the_kind_may_have_it_from_and_the_grants_too() {
+        let places =
+            |texts: &[&str]| texts.iter().map(|text| Place::parse(text).unwrap()).collect::<Vec<_>>();
+        let asked = |texts: &[&str]| {
+            let mut manifest = manifest(vec![]);
+            manifest.rights.charts = places(texts);
+            manifest
+        };
+        let may = |asks: &[&str], given: Option<&[&str]>, binding: &[&str]| {
+            let spec = GrantSpec { charts: given.map(places), all_requested: true, ..GrantSpec::default() };
+            let grants = Grants::new(&asked(asks), Some(&spec)).unwrap();
+            grants.may_fetch(&places(binding), &Address::parse("oci://r.example/charts/web").unwrap())
+        };
+        assert_eq!(may(&["*"], None, &["oci://r.example/charts/web"]), Ok(true));
+        assert_eq!(may(&["*"], None, &["*"]), Ok(false));
+        assert_eq!(may(&["*"], Some(&["oci://r.example"]), &["*"]), Ok(true));
+        assert_eq!(may(&["*"], Some(&["*"]), &[]), Ok(false), "a kind of the plugin's own");
+        assert!(may(&[], None, &["*"]).unwrap_err().contains("manifest"));
+        assert!(may(&["*"], Some(&[]), &["*"]).unwrap_err().contains("administrator"));
+        assert!(may(&["*"], Some(&["*"]), &["oci://other.example"]).unwrap_err().contains("--releases"));
+        assert!(may(&["*"], None, &[]).unwrap_err().contains("no grant"));
+        assert!(
+            Grants::new(&asked(&["*"]), None)
+                .unwrap()
+                .may_fetch(&places(&["*"]), &Address::parse("oci://r.example").unwrap())
+                .is_err()
+        );
     }
 
     #[test]

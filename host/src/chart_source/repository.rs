@@ -6,7 +6,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::web::{self, Client};
+use super::person::Person;
+use super::web;
 use super::{LocateError, Located, provenance, wanted_version};
 use crate::cli::helm::{ChartArgs, GlobalArgs};
 use crate::command::{self, PersonFile, Question};
@@ -45,7 +46,7 @@ pub(super) fn fetch_from(
     chart: &ChartArgs,
     global: &GlobalArgs,
 ) -> Result<Located, LocateError> {
-    let client = Client::new(chart)?;
+    let client = Person::new(chart)?;
     let index = web::resolve(repository, "index.yaml");
     let bytes = client
         .get(&index, repository)
@@ -88,7 +89,7 @@ pub(super) fn fetch_named(
             "chart {name:?} matching {version} not found in {repository} index. (try 'helm repo update'): {message}"
         ))
     })?;
-    let client = Client::new(&entry.args(chart))?;
+    let client = Person::new(&entry.args(chart))?;
     let archive = download(&client, &entry.url, &found)?;
     verify(&archive, &client, &entry.url, &found, chart, global)?;
     Ok(archive)
@@ -101,19 +102,19 @@ pub(super) fn url(repository: &str, found: &Value) -> String {
 
 /// An archive of a repository that somebody added, or of its index at least.
 pub(super) fn fetch_found(entry: &Entry, found: &Value) -> Result<Located, LocateError> {
-    download(&Client::new(&entry.args(&ChartArgs::default()))?, &entry.url, found)
+    download(&Person::new(&entry.args(&ChartArgs::default()))?, &entry.url, found)
 }
 
 /// The index of a repository.
 pub(super) fn fetch_index(entry: &Entry) -> Result<Vec<u8>, LocateError> {
-    let client = Client::new(&entry.args(&ChartArgs::default()))?;
+    let client = Person::new(&entry.args(&ChartArgs::default()))?;
     Ok(client.get(&web::resolve(&entry.url, "index.yaml"), &entry.url)?)
 }
 
 /// Verifies what was fetched, where the person wants that.
 fn verify(
     archive: &Located,
-    client: &Client,
+    client: &Person,
     repository: &str,
     found: &Value,
     chart: &ChartArgs,
@@ -126,7 +127,7 @@ fn verify(
     provenance::verify_fetched(archive, client.get(&source, repository), &source, chart, global)
 }
 
-fn download(client: &Client, repository: &str, found: &Value) -> Result<Located, LocateError> {
+fn download(client: &Person, repository: &str, found: &Value) -> Result<Located, LocateError> {
     let url = url(repository, found);
     let bytes = client.get(&url, repository)?;
     let digest = found.get("digest").and_then(Value::as_str).unwrap_or_default();

@@ -1,17 +1,23 @@
-//! HTTP downloads.
+//! HTTP downloads, with bounds.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use http::{Uri, header};
+use http::{HeaderMap, Uri, header};
+use reqwest::redirect::Policy;
 use reqwest::{Certificate, ClientBuilder, Identity, StatusCode};
 
-use crate::cli::helm::ChartArgs;
+use super::guard::{Guard, GuardedNames};
 use crate::error_text::{chain, without_login};
 
-/// The largest file that is fetched: an index can have tens of megabytes.
-pub(super) const MAX_BYTES: u64 = 256 << 20;
+/// The largest file that is fetched for a person: an index can have tens of megabytes.
+pub(crate) const MAX_BYTES: u64 = 256 << 20;
 /// Without a byte for so long, a server is taken to be gone.
-pub(super) const SILENCE: Duration = Duration::from_secs(60);
+pub(crate) const SILENCE: Duration = Duration::from_secs(60);
+/// What is read of an answer that is none: enough for the server's own sentence.
+const EXPLANATION: u64 = 64 << 10;
+/// Servers that send each other's visitors on.
+const MOST_REDIRECTS: usize = 10;
 
 /// Why something cannot be fetched.
 #[derive(Debug, thiserror::Error)]
@@ -23,6 +29,8 @@ pub enum FetchError {
         url: String,
         /// Code and reason.
         status: StatusCode,
+        /// How long the server wants to be left alone.
+        retry_after: Option<Duration>,
     },
     /// No server, or a broken connection.
     #[error("Get {url:?}: {message}")]
@@ -33,15 +41,17 @@ pub enum FetchError {
         message: String,
     },
     /// More than anybody needs.
-    #[error("{url}: more than {} MiB", MAX_BYTES >> 20)]
+    #[error("{url}: more than {}", size(*.most))]
     TooLarge {
         /// What was asked for.
         url: String,
+        /// Bytes it may have.
+        most: u64,
     },
     /// A certificate or a key cannot be used.
     #[error("can't create TLS config for client: {path}: {message}")]
     Tls {
-        /// The file.
+        /// The file, or the entry of a Secret.
         path: String,
         /// What is wrong with it.
         message: String,
@@ -51,102 +61,237 @@ pub enum FetchError {
     Start(String),
 }
 
-/// Fetches, with the credentials and certificates that a person gave.
-pub(super) struct Client {
+fn size(bytes: u64) -> String {
+    if bytes >= 1 << 20 { format!("{} MiB", bytes >> 20) } else { format!("{bytes} bytes") }
+}
+
+/// A name and a password.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Login {
+    /// Who.
+    pub(crate) name: String,
+    /// The secret.
+    pub(crate) password: String,
+}
+
+impl std::fmt::Debug for Login {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Login").finish_non_exhaustive()
+    }
+}
+
+/// Something in PEM, and where it was found.
+#[derive(Clone)]
+pub(crate) struct Pem {
+    /// For messages.
+    pub(crate) place: String,
+    /// The text.
+    pub(crate) text: Vec<u8>,
+}
+
+impl std::fmt::Debug for Pem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pem").field("place", &self.place).finish_non_exhaustive()
+    }
+}
+
+/// How servers are met.
+#[derive(Clone, Debug)]
+pub(crate) struct Terms {
+    /// Certificates of authorities, beside the system's.
+    pub(crate) authorities: Option<Pem>,
+    /// A certificate of one's own, with its key.
+    pub(crate) identity: Option<Pem>,
+    /// Whoever answers is believed.
+    pub(crate) insecure: bool,
+    /// For servers that are asked directly.
+    pub(crate) login: Option<Login>,
+    /// Others are given it as well.
+    pub(crate) everywhere: bool,
+    /// Without a byte for so long, a server is taken to be gone.
+    pub(crate) silence: Duration,
+    /// Addresses that are not met.
+    pub(crate) guard: Guard,
+}
+
+impl Default for Terms {
+    fn default() -> Self {
+        Self {
+            authorities: None,
+            identity: None,
+            insecure: false,
+            login: None,
+            everywhere: false,
+            silence: SILENCE,
+            guard: Guard::default(),
+        }
+    }
+}
+
+/// What a server answered.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Vec<u8>,
+}
+
+/// Fetches, on the terms it was given.
+#[derive(Debug)]
+pub(crate) struct Client {
     inner: reqwest::Client,
-    runtime: tokio::runtime::Runtime,
-    login: Option<(String, String)>,
+    login: Option<Login>,
     everywhere: bool,
+    guard: Guard,
 }
 
 impl Client {
-    pub(super) fn new(args: &ChartArgs) -> Result<Self, FetchError> {
+    /// A client.
+    ///
+    /// # Errors
+    /// [`FetchError::Tls`], [`FetchError::Start`].
+    pub(crate) fn new(terms: &Terms) -> Result<Self, FetchError> {
         // One that is there already is as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let builder = ClientBuilder::new()
+        let mut builder = ClientBuilder::new()
             .user_agent(concat!("pilothouse/", env!("CARGO_PKG_VERSION")))
-            .read_timeout(SILENCE)
-            .connect_timeout(SILENCE)
-            .danger_accept_invalid_certs(args.insecure_skip_tls_verify);
-        let builder = certificates(builder, args)?;
-        let start = |error: &dyn std::error::Error| FetchError::Start(chain(error));
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let login = (!args.username.is_empty() && !args.password.is_empty())
-            .then(|| (args.username.clone(), args.password.clone()));
+            .read_timeout(terms.silence)
+            .connect_timeout(terms.silence)
+            .referer(false)
+            .redirect(redirects(terms.guard.clone()))
+            .danger_accept_invalid_certs(terms.insecure);
+        if terms.guard.is_strict() {
+            builder = builder.dns_resolver(Arc::new(GuardedNames(terms.guard.clone())));
+        }
+        let inner = certificates(builder, terms)?.build();
         Ok(Self {
-            inner: builder.build().map_err(|error| start(&error))?,
-            runtime: runtime.map_err(|error| start(&error))?,
-            login,
-            everywhere: args.pass_credentials,
+            inner: inner.map_err(|error| FetchError::Start(chain(&error)))?,
+            login: terms.login.clone(),
+            everywhere: terms.everywhere,
+            guard: terms.guard.clone(),
         })
     }
 
-    /// The bytes at a URL. Credentials go to the server of `owner` only, unless the person said otherwise.
-    pub(super) fn get(&self, url: &str, owner: &str) -> Result<Vec<u8>, FetchError> {
-        self.runtime.block_on(self.fetch(url, owner))
+    /// The bytes at a URL, at most so many. Credentials go to the server of `owner` only, unless that was said otherwise.
+    pub(crate) async fn get(&self, url: &str, owner: &str, most: u64) -> Result<Vec<u8>, FetchError> {
+        let accept = "application/gzip,application/octet-stream,application/yaml;q=0.9,*/*;q=0.1";
+        let mut request = self.inner.get(url).header(header::ACCEPT, accept);
+        if let Some(login) = &self.login
+            && (self.everywhere || same_server(url, owner))
+        {
+            request = request.basic_auth(&login.name, Some(&login.password));
+        }
+        let reply = self.send(request, url, most).await?;
+        if reply.status == StatusCode::OK { Ok(reply.body) } else { Err(self.refusal(&reply, url)) }
     }
 
-    async fn fetch(&self, url: &str, owner: &str) -> Result<Vec<u8>, FetchError> {
-        let told = without_login(url);
+    /// An answer as a refusal.
+    pub(crate) fn refusal(&self, reply: &Reply, url: &str) -> FetchError {
+        let seconds =
+            reply.headers.get(header::RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
+        let (url, status) = (self.told(url), reply.status);
+        FetchError::Status { url, status, retry_after: seconds.map(Duration::from_secs) }
+    }
+
+    /// A URL as it may be told: without who logs in, and to others than the person who wrote it without what may be a
+    /// signature.
+    fn told(&self, url: &str) -> String {
+        let url = without_login(url);
+        match url.split_once('?') {
+            Some((path, _)) if self.guard.is_strict() => format!("{path}?…"),
+            _ => url,
+        }
+    }
+
+    /// Whatever a server answers, with headers of one's own. Of answers that are none only the beginning is read.
+    pub(crate) async fn ask(&self, url: &str, headers: HeaderMap, most: u64) -> Result<Reply, FetchError> {
+        self.send(self.inner.get(url).headers(headers), url, most).await
+    }
+
+    async fn send(
+        &self,
+        request: reqwest::RequestBuilder,
+        url: &str,
+        most: u64,
+    ) -> Result<Reply, FetchError> {
+        let told = self.told(url);
         let broken = |error: reqwest::Error| FetchError::Transport {
             url: told.clone(),
             message: chain(&error.without_url()),
         };
-        let mut request = self.inner.get(url).header(
-            header::ACCEPT,
-            "application/gzip,application/octet-stream,application/yaml;q=0.9,*/*;q=0.1",
-        );
-        if let Some((name, password)) = &self.login
-            && (self.everywhere || same_server(url, owner))
-        {
-            request = request.basic_auth(name, Some(password));
+        if let Some(host) = host(url) {
+            self.guard.check_literal(&host).map_err(|refused| FetchError::Transport {
+                url: told.clone(),
+                message: refused.to_string(),
+            })?;
         }
         let mut response = request.send().await.map_err(broken)?;
-        if response.status() != StatusCode::OK {
-            return Err(FetchError::Status { url: told, status: response.status() });
+        let (status, headers) = (response.status(), response.headers().clone());
+        let too_large = || FetchError::TooLarge { url: told.clone(), most };
+        if status.is_success() && response.content_length().is_some_and(|length| length > most) {
+            return Err(too_large());
         }
-        let mut bytes = Vec::new();
+        let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(broken)? {
-            bytes.extend_from_slice(&chunk);
-            if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > MAX_BYTES {
-                return Err(FetchError::TooLarge { url: told });
+            body.extend_from_slice(&chunk);
+            let bytes = u64::try_from(body.len()).unwrap_or(u64::MAX);
+            if !status.is_success() && bytes > EXPLANATION {
+                break;
+            }
+            if bytes > most {
+                return Err(too_large());
             }
         }
-        Ok(bytes)
+        Ok(Reply { status, headers, body })
     }
 }
 
-fn certificates(mut builder: ClientBuilder, args: &ChartArgs) -> Result<ClientBuilder, FetchError> {
-    let read = |path: &std::path::Path| {
-        std::fs::read(path)
-            .map_err(|error| FetchError::Tls { path: path.display().to_string(), message: error.to_string() })
+/// Nobody is sent to where they may not go, nor, on guarded terms, out of TLS. Headers with credentials do not go along to
+/// another server.
+fn redirects(guard: Guard) -> Policy {
+    Policy::custom(move |attempt| {
+        if attempt.previous().len() > MOST_REDIRECTS {
+            return attempt.error("too many redirects");
+        }
+        if let Some(host) = attempt.url().host_str()
+            && let Err(refused) = guard.check_literal(host)
+        {
+            return attempt.error(refused);
+        }
+        let was_secure = attempt.previous().last().is_some_and(|url| url.scheme() == "https");
+        if guard.is_strict() && was_secure && attempt.url().scheme() != "https" {
+            return attempt.error("it sends on to a server without TLS");
+        }
+        attempt.follow()
+    })
+}
+
+fn certificates(mut builder: ClientBuilder, terms: &Terms) -> Result<ClientBuilder, FetchError> {
+    let wrong = |place: &str| {
+        let path = place.to_owned();
+        move |error: reqwest::Error| FetchError::Tls { path, message: chain(&error) }
     };
-    if let Some(path) = &args.ca_file {
-        let wrong = |error: reqwest::Error| FetchError::Tls {
-            path: path.display().to_string(),
-            message: chain(&error),
-        };
-        let bundle = Certificate::from_pem_bundle(&read(path)?).map_err(wrong)?;
-        builder = builder.tls_certs_merge(bundle);
+    if let Some(Pem { place, text }) = &terms.authorities {
+        builder = builder.tls_certs_merge(Certificate::from_pem_bundle(text).map_err(wrong(place))?);
     }
-    if let (Some(certificate), Some(key)) = (&args.cert_file, &args.key_file) {
-        let wrong = |error: reqwest::Error| FetchError::Tls {
-            path: key.display().to_string(),
-            message: chain(&error),
-        };
-        let pem = [read(key)?, b"\n".to_vec(), read(certificate)?].concat();
-        builder = builder.identity(Identity::from_pem(&pem).map_err(wrong)?);
+    if let Some(Pem { place, text }) = &terms.identity {
+        builder = builder.identity(Identity::from_pem(text).map_err(wrong(place))?);
     }
     Ok(builder)
 }
 
 /// Whether a reference is a URL of the web.
-pub(super) fn is_url(name: &str) -> bool {
+pub(crate) fn is_url(name: &str) -> bool {
     name.starts_with("http://") || name.starts_with("https://")
 }
 
+/// The host in a URL.
+pub(crate) fn host(url: &str) -> Option<String> {
+    Some(url.parse::<Uri>().ok()?.host()?.to_owned())
+}
+
 /// The path in a URL.
-pub(super) fn path_of(url: &str) -> &str {
+pub(crate) fn path_of(url: &str) -> &str {
     let without = url.split(['?', '#']).next().unwrap_or(url);
     without.split_once("://").and_then(|(_, rest)| rest.split_once('/')).map_or("", |(_, path)| path)
 }
@@ -161,7 +306,7 @@ fn same_server(one: &str, other: &str) -> bool {
 }
 
 /// A reference in an index as a URL (`ResolveReferenceURL`): relative ones start at the repository.
-pub(super) fn resolve(repository: &str, reference: &str) -> String {
+pub(crate) fn resolve(repository: &str, reference: &str) -> String {
     if reference.contains("://") {
         return reference.to_owned();
     }

@@ -171,6 +171,9 @@ fn inspect(plugin: &Path) -> Result<String, PluginCommandError> {
             rule.api_groups.join(",")
         );
     }
+    for place in &manifest.rights.charts {
+        let _ = writeln!(out, "asks for   charts from {place}");
+    }
     let _ = writeln!(out, "instance   {:?}", manifest.instance.model);
     Ok(out)
 }

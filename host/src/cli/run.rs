@@ -9,6 +9,7 @@ use clap::Args;
 use super::ClusterArgs;
 use super::operator_sdk::OperatorSdkArgs;
 use super::plugin::PREBUILT_DIR;
+use crate::charts::places::Place;
 use crate::controller::leader::Timing;
 use crate::listen::Address;
 use crate::telemetry::LogFormat;
@@ -34,6 +35,7 @@ A grants file says what each plugin may do; a plugin that is not named may do no
       serviceAccount: operators/hello     # act as this account; default: the host's own
       kube:                               # rules as in RBAC, with `namespaces` beside them
         - { apiGroups: [apps], resources: [deployments], verbs: ['*'], namespaces: [shop] }
+      charts: ['oci://registry.example']  # of the places that the configuration names for charts, only these
       limits: { memoryMiB: 64 }           # ceiling"
 )]
 pub struct RunArgs {
@@ -101,9 +103,20 @@ pub struct RunArgs {
     /// Write **** for the values in events about overrideValues of the watches file.
     #[arg(long, env = "PILOTHOUSE_SUPPRESS_OVERRIDE_VALUES", num_args = 0..=1, default_missing_value = "true", default_value = "false", require_equals = true, value_parser = go_bool, action = clap::ArgAction::Set)]
     pub suppress_override_values: bool,
-    /// Directory for compiled plugins; a restart then compiles nothing. The host makes its own in it.
+    /// Directory for compiled plugins and fetched charts; a restart then compiles and fetches nothing. The host makes its own in it.
     #[arg(long, env = "PILOTHOUSE_CACHE_DIR", value_name = "DIR", default_value = "/var/cache/pilothouse")]
     pub cache_dir: PathBuf,
+    /// Reconcile `Release` objects (helm.pilothouse.dev) whose charts come from these places, separated by commas:
+    /// `oci://registry.example/charts`, `https://*.example.com`, or `*` for anywhere. Whoever may create them acts with the rights
+    /// of the plugin's account.
+    #[arg(long, env = "PILOTHOUSE_RELEASES", value_name = "PLACE,PLACE", value_delimiter = ',')]
+    pub releases: Vec<Place>,
+    /// Bytes of charts from elsewhere that are kept in the cache directory.
+    #[arg(long, env = "PILOTHOUSE_CHART_CACHE_SIZE", value_name = "SIZE", default_value = "256Mi", value_parser = bytes)]
+    pub chart_cache_size: Bytes,
+    /// How long one attempt to fetch a chart from elsewhere may take.
+    #[arg(long, env = "PILOTHOUSE_CHART_FETCH_TIMEOUT", value_name = "DURATION", default_value = "2m", value_parser = duration)]
+    pub chart_fetch_timeout: Duration,
     /// Directory of plugins that were compiled with the image (`pilothouse plugin compile`); nothing is compiled then. It is
     /// believed only if it ships with the program.
     #[arg(long, env = "PILOTHOUSE_PREBUILT_DIR", value_name = "DIR", default_value = PREBUILT_DIR)]

@@ -26,7 +26,7 @@ use crate::telemetry::series::PluginMetrics;
 const QPS: u32 = 100;
 
 /// The context of one command.
-pub(super) fn context(
+pub(crate) fn context(
     revision: &Revision,
     assets: Vec<Arc<Asset>>,
     client: kube::Client,
@@ -46,6 +46,7 @@ pub(super) fn context(
             selector: String::new(),
             settings: Arc::from("{}"),
             assets,
+            charts: Vec::new(),
             finalizer: None,
             legacy_finalizers: Vec::new(),
             resync: Duration::MAX,
@@ -56,11 +57,13 @@ pub(super) fn context(
         throttle: Arc::new(Throttle::per_second(QPS)),
         cluster: Arc::new(Cluster::new(api, discovery, Arc::new(observer))),
         metrics: Arc::new(PluginMetrics::default()),
+        charts: None,
+        wishes: Arc::default(),
     })
 }
 
 /// A client that reaches nothing. No grant lets a request come so far.
-pub(super) fn client_of_no_cluster() -> kube::Client {
+pub(crate) fn client_of_no_cluster() -> kube::Client {
     let refuse = |_: Request<Body>| async {
         Err::<Response<Body>, _>(std::io::Error::other("this command uses no cluster"))
     };
@@ -68,6 +71,6 @@ pub(super) fn client_of_no_cluster() -> kube::Client {
 }
 
 /// The person's cluster.
-pub(super) async fn client_of(cluster: &ClusterArgs) -> Result<kube::Client, String> {
+pub(crate) async fn client_of(cluster: &ClusterArgs) -> Result<kube::Client, String> {
     cluster.connect().await
 }

@@ -1,6 +1,6 @@
 //! One object, from the queue to its status: the central function of the host.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -11,6 +11,7 @@ use super::throttle::Throttle;
 use crate::action::inventory::Inventories;
 use crate::binding::Binding;
 use crate::capability::grants::Grants;
+use crate::charts::Charts;
 use crate::cluster::Cluster;
 use crate::cluster::path::Resource;
 use crate::cluster::request::{ApiError, Counts, counted};
@@ -52,6 +53,8 @@ pub struct Reconciler {
     pub metrics: ReconcileMetrics,
     /// Series of plugins.
     pub plugin_metrics: Arc<PluginMetrics>,
+    /// Charts that lie elsewhere.
+    pub charts: Arc<Charts>,
 }
 
 /// What a reconcile ended with.
@@ -187,6 +190,7 @@ impl Reconciler {
         }
         let request = request_of(case, revision);
         let context = self.context(case, revision);
+        let wishes = Arc::clone(&context.wishes);
         let inner = tracing::debug_span!("hook", otel.name = format_args!("hook {}", hook.name()));
         let (answer, cost) = call(revision, hook, &request, context).instrument(inner).await;
         let span = tracing::Span::current();
@@ -204,6 +208,8 @@ impl Reconciler {
         match answer {
             Err(fault) => self.after_fault(case, revision, &fault).await,
             Ok(answer) => {
+                let wishes = std::mem::take(&mut *wishes.lock().unwrap_or_else(PoisonError::into_inner));
+                self.charts.keep_only(&case.owner.key, &wishes.wished);
                 self.quarantine.well(&revision.identity, &case.owner.key);
                 self.after_answer(case, revision, answer).await
             }
@@ -287,6 +293,7 @@ impl Reconciler {
     pub fn forget(&self, key: &ObjectKey) {
         self.publisher.forget(key);
         self.quarantine.pardon(key);
+        self.charts.forget(key);
     }
 
     fn context(&self, case: &Case<'_>, revision: &Arc<Revision>) -> Arc<HookContext> {
@@ -299,6 +306,8 @@ impl Reconciler {
             throttle: Arc::clone(&case.throttle),
             cluster: Arc::clone(&self.cluster),
             metrics: Arc::clone(&self.plugin_metrics),
+            charts: Some(Arc::clone(&self.charts)),
+            wishes: Arc::default(),
         })
     }
 }

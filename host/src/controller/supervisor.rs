@@ -267,6 +267,7 @@ impl Supervisor {
                 selector: String::new(),
                 settings: Arc::from("{}"),
                 assets: Vec::new(),
+                charts: Vec::new(),
                 finalizer: kind.finalizer.as_deref().map(Arc::from),
                 legacy_finalizers: Vec::new(),
                 resync: self.resync,
@@ -289,13 +290,26 @@ impl Supervisor {
         );
     }
 
+    /// Takes changes of charts that lie elsewhere to those who wish for them, until the stream ends.
+    pub async fn follow_charts(self: Arc<Self>, mut changed: mpsc::UnboundedReceiver<Vec<ObjectKey>>) {
+        while let Some(owners) = changed.recv().await {
+            let bound = self.bound.read().unwrap_or_else(PoisonError::into_inner);
+            let step = stagger(owners.len());
+            for (owner, delay) in owners.iter().zip((0..).map(|index| step.saturating_mul(index))) {
+                if let Some(entry) = bound.get(&owner.gvk) {
+                    let (plugin, reason) = (&entry.binding.plugin, Reason::Configuration);
+                    self.queue.add_after(owner, plugin, reason, Priority::Low, delay);
+                }
+            }
+        }
+    }
+
     fn requeue(&self, concerns: impl Fn(&Binding) -> bool, reason: &Reason) {
         let bound = self.bound.read().unwrap_or_else(PoisonError::into_inner);
         for entry in bound.values().filter(|entry| concerns(&entry.binding)) {
             let keys: Vec<ObjectKey> = entry.watches.iter().flat_map(WatchHandle::keys).collect();
-            let step = STAGGER.min(STAGGER_MAX / u32::try_from(keys.len().max(1)).unwrap_or(u32::MAX));
-            for (index, key) in keys.iter().enumerate() {
-                let delay = step.saturating_mul(u32::try_from(index).unwrap_or(u32::MAX));
+            let step = stagger(keys.len());
+            for (key, delay) in keys.iter().zip((0..).map(|index| step.saturating_mul(index))) {
                 self.queue.add_after(key, &entry.binding.plugin, reason.clone(), Priority::Low, delay);
             }
         }
@@ -319,6 +333,11 @@ impl Supervisor {
     fn routes(&self) -> std::sync::MutexGuard<'_, Routes> {
         self.routes.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Between two of so many objects that are queued again.
+fn stagger(objects: usize) -> Duration {
+    STAGGER.min(STAGGER_MAX / u32::try_from(objects.max(1)).unwrap_or(u32::MAX))
 }
 
 fn plugin_origin(plugin: &str) -> String {

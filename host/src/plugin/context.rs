@@ -1,11 +1,12 @@
 //! On whose behalf a hook call acts.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use super::identity::Identity;
 use crate::action::execute::Manager;
 use crate::binding::Binding;
 use crate::capability::grants::Grants;
+use crate::charts::{CallWishes, Charts};
 use crate::cluster::Cluster;
 use crate::controller::throttle::Throttle;
 use crate::object::Owner;
@@ -30,4 +31,8 @@ pub struct HookContext {
     pub cluster: Arc<Cluster>,
     /// Series of the plugin's own metrics.
     pub metrics: Arc<PluginMetrics>,
+    /// Charts that lie elsewhere; none: nobody fetches any.
+    pub charts: Option<Arc<Charts>>,
+    /// What the call wishes for of them.
+    pub wishes: Arc<Mutex<CallWishes>>,
 }

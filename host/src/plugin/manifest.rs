@@ -8,6 +8,7 @@ use super::bindings::{INTERFACE, PACKAGE};
 use super::limits::LimitsSpec;
 use crate::action::execute::Manager;
 use crate::capability::rule::Rule;
+use crate::charts::places::Place;
 use crate::object::Gvk;
 
 /// Why a manifest is refused.
@@ -81,6 +82,9 @@ pub struct Rights {
     /// Rules of the cluster's API, in RBAC's own shape.
     #[serde(default)]
     pub kube: Vec<Rule>,
+    /// Places that charts may come from; `*`: all that the configuration names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub charts: Vec<Place>,
 }
 
 /// A plugin's description of itself.

@@ -130,7 +130,7 @@ impl Bench {
         });
         let helm =
             "charts/samples/player-stats-operator/config/crd/bases/charts.example.com_player-stats.yaml";
-        for file in ["plugins/hello/crd.yaml", helm] {
+        for file in ["plugins/hello/crd.yaml", "deploy/crds/helm.pilothouse.dev_releases.yaml", helm] {
             let file = root().join(file);
             self.kubectl(&["apply", "--filename", &file.display().to_string()]).await.unwrap();
         }
@@ -211,6 +211,7 @@ impl Bench {
             "hellos" => "/apis/hello.pilothouse.dev/v1alpha1",
             "player-stats" => "/apis/charts.example.com/v1alpha1",
             "seconds" => "/apis/charts.example.com/v1",
+            "releases" => "/apis/helm.pilothouse.dev/v1alpha1",
             "misbehaves" => "/apis/test.pilothouse.dev/v1",
             "deployments" | "statefulsets" => "/apis/apps/v1",
             "roles" | "rolebindings" => "/apis/rbac.authorization.k8s.io/v1",
@@ -231,6 +232,7 @@ impl Bench {
             "hellos" => ("hello.pilothouse.dev/v1alpha1", "Hello"),
             "player-stats" => ("charts.example.com/v1alpha1", "Player-stats"),
             "seconds" => ("charts.example.com/v1", "Second"),
+            "releases" => ("helm.pilothouse.dev/v1alpha1", "Release"),
             _ => ("test.pilothouse.dev/v1", "Misbehave"),
         };
         let metadata = json!({"name": name, "namespace": self.namespace});

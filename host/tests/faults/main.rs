@@ -11,6 +11,7 @@ mod release;
 mod accounts;
 mod api_server;
 mod crash;
+mod elsewhere;
 mod helm_operator;
 mod large;
 mod many;

@@ -8,7 +8,10 @@ use std::{
 
 use serde::de::DeserializeOwned;
 
-use crate::{AssetError, AssetFile, AssetTree, Error, Event, Gvk, Host, Kube, Level, Reason};
+use crate::{
+    AssetError, AssetFile, AssetTree, ChartError, ChartSource, ChartStanding, Error, Event, Gvk, Host, Kube,
+    Level, Reason,
+};
 
 /// What a hook has at hand during one call.
 #[derive(Debug, Clone)]
@@ -91,6 +94,15 @@ impl Context {
     /// See [`AssetError`].
     pub fn asset_files(&self, name: &str) -> Result<Vec<AssetFile>, AssetError> {
         self.host.asset_read(name)
+    }
+
+    /// Wishes for a chart that lies elsewhere, and asks how that stands. Never waits: the host fetches behind the call, and calls
+    /// the object again (reason `Configuration`) when something has changed. A wish lasts until a call ends without it.
+    ///
+    /// # Errors
+    /// See [`ChartError`].
+    pub fn wish_for_chart(&self, source: &ChartSource) -> Result<ChartStanding, ChartError> {
+        self.host.wish_for_chart(source)
     }
 
     /// Publishes an event about the object at once, instead of with the outcome. Never fails.

@@ -4,7 +4,7 @@ use std::{fmt, time::Duration};
 
 use serde::Serialize;
 
-use crate::{AssetError, Condition, Event, KubeError, Watch};
+use crate::{AssetError, ChartError, Condition, Event, KubeError, Watch};
 
 /// A failed hook: whether it is worth retrying, a reason for machines, a sentence for people, and what should be
 /// told about it all the same. The host writes it to the object's conditions.
@@ -179,6 +179,18 @@ impl From<AssetError> for Error {
             AssetError::Unreadable(_) => Self::retry("AssetUnreadable", message),
             AssetError::Unknown => Self::permanent("AssetUnknown", message),
             AssetError::TooLarge(_) => Self::permanent("AssetTooLarge", message),
+        }
+    }
+}
+
+/// What may not be fetched, or is no wish, needs another configuration or other grants; a Secret may come to be there.
+impl From<ChartError> for Error {
+    fn from(error: ChartError) -> Self {
+        let message = error.to_string();
+        match error {
+            ChartError::Denied(_) => Self::permanent("ChartDenied", message),
+            ChartError::Invalid(_) => Self::permanent("InvalidChart", message),
+            ChartError::Credentials(_) => Self::retry("InvalidCredentials", message),
         }
     }
 }

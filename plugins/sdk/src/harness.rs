@@ -32,6 +32,7 @@
 mod apply;
 mod budget;
 mod calls;
+mod charts;
 mod children;
 mod cluster;
 mod collector;

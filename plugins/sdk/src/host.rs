@@ -3,8 +3,9 @@
 use std::{fmt, time::SystemTime};
 
 use crate::{
-    Applied, ApplyItem, ApplyOptions, AssetEntry, AssetError, AssetFile, AssetTree, DeleteOptions, Event,
-    Gvk, KubeError, Level, ObjectRef, Ownership, Page, Patch, Query, ReadOptions, ServedKind, ServerVersion,
+    Applied, ApplyItem, ApplyOptions, AssetEntry, AssetError, AssetFile, AssetTree, ChartError, ChartSource,
+    ChartStanding, DeleteOptions, Event, Gvk, KubeError, Level, ObjectRef, Ownership, Page, Patch, Query,
+    ReadOptions, ServedKind, ServerVersion,
 };
 
 /// Everything a plugin can ask of its host. Inside a component it is the imports of the world `plugin`; in native tests
@@ -103,6 +104,13 @@ pub trait Host: fmt::Debug {
     /// # Errors
     /// See [`AssetError`].
     fn asset_read_files(&self, name: &str, paths: &[String]) -> Result<Vec<AssetFile>, AssetError>;
+
+    /// Wishes for a chart that lies elsewhere, and asks how that stands. Never waits: the host fetches behind the call, and calls
+    /// the object again when something has changed.
+    ///
+    /// # Errors
+    /// See [`ChartError`].
+    fn wish_for_chart(&self, source: &ChartSource) -> Result<ChartStanding, ChartError>;
 
     /// The time: WASI's wall clock, or the harness's virtual one.
     fn now(&self) -> SystemTime;

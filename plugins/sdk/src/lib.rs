@@ -1,6 +1,7 @@
 //! For plugin authors: a typed reconciler, the host's capabilities, and a native test harness.
 
 mod assets;
+mod charts;
 mod command;
 mod context;
 mod error;
@@ -20,6 +21,7 @@ mod resource;
 mod types;
 
 pub use assets::{AssetEntry, AssetError, AssetFile, AssetTree};
+pub use charts::{ChartArchive, ChartError, ChartSource, ChartStanding, ChartTrouble};
 pub use command::{CommandAnswer, CommandFile, Invocation};
 pub use context::Context;
 pub use error::{Error, ErrorClass};

@@ -105,4 +105,5 @@ fn every_module_pins_the_version_that_is_promised() {
     requires(&ETCD, "go.etcd.io/etcd/server/v3");
     requires(&HELM, "helm.sh/helm/v4");
     requires(&COREDNS, "github.com/coredns/coredns");
+    requires(&DISTRIBUTION, "github.com/distribution/distribution/v3");
 }

@@ -25,7 +25,7 @@ const PAGE: u32 = 500;
 const MAX_LOG: u32 = 64 * 1024;
 
 impl HookState {
-    pub(super) async fn get_object(
+    pub(in crate::capability) async fn get_object(
         &mut self,
         object: &ObjectRef,
         options: &ReadOptions,

@@ -15,7 +15,7 @@ use crate::project::diff::unified;
 use crate::project::naming::Gvk;
 use crate::project::survey::Survey;
 use crate::project::{Files as _, WATCHES};
-use crate::watches_file::{self, WatchEntry};
+use crate::watches_file::{self, ChartPlace, WatchEntry};
 
 /// Take a project of operator-sdk over, in place: image, manager, rights and CRDs, where they would be refused, are outdated or
 /// incomplete. A second time changes nothing.
@@ -86,7 +86,15 @@ fn look(entry: &WatchEntry, disk: &OnDisk, args: &AdoptArgs) -> Watched {
         version: entry.gvk.version.clone(),
         kind: entry.gvk.kind.clone(),
     };
-    let chart = std::path::absolute(&entry.chart).unwrap_or_else(|_| entry.chart.clone());
+    let path = match &entry.chart {
+        ChartPlace::Disk(path) => path,
+        ChartPlace::Elsewhere(place) => {
+            let why =
+                format!("its chart is at {place}; unpack it beside the project to have its rights found");
+            return Watched { gvk, survey: Err(why) };
+        }
+    };
+    let chart = std::path::absolute(path).unwrap_or_else(|_| path.clone());
     // Groups are whole in watches.yaml; which part of one is the domain says nothing here.
     let (group, domain) = gvk.group.split_once('.').unwrap_or((gvk.group.as_str(), ""));
     // A kind that is there keeps its name; what is looked for here are rights, for which its plural matters.

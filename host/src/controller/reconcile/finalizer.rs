@@ -103,6 +103,7 @@ mod tests {
             selector: String::new(),
             settings: Arc::from("{}"),
             assets: vec![],
+            charts: Vec::new(),
             finalizer: Some(Arc::from("helm.example/uninstall-release")),
             legacy_finalizers: vec!["uninstall-helm-release".to_owned()],
             resync: Duration::from_secs(600),

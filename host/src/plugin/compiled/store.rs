@@ -1,5 +1,6 @@
 //! A directory of compiled files, each with a keyed hash beside it.
 
+use crate::own_directory::{self, Key};
 use crate::whole_file::{self, set_mode};
 use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _, Write as _};
@@ -10,7 +11,6 @@ use tempfile::NamedTempFile;
 
 use super::trust::{self, Distrust, Guard};
 
-const KEY: &str = "key";
 /// What the key is for.
 const CONTEXT: &str = "pilothouse 2026-11-21 machine code of plugins";
 /// Bytes of a note.
@@ -19,7 +19,6 @@ const MOST_NOTED: u64 = 1 << 20;
 const KEPT: usize = 32;
 /// Longer than this nobody compiles.
 const UNFINISHED: std::time::Duration = std::time::Duration::from_secs(3600);
-type Key = [u8; 64];
 /// Mode of files that are only the host's.
 const PRIVATE: u32 = 0o600;
 
@@ -38,28 +37,28 @@ impl Store {
     /// belongs to root, and with `fsGroup` may be written by a group.
     pub(super) fn own(base: &Path) -> io::Result<Self> {
         fs::create_dir_all(base)?;
-        let directory = private(base)?;
-        let key = key_in(&directory, PRIVATE)?;
+        let directory = own_directory::below(base, "compiled")?;
+        let key = own_directory::key_in(&directory, PRIVATE)?;
         Ok(Self { directory, key, guard: None, mode: PRIVATE })
     }
 
     /// A directory that will ship with the program: everybody may read it.
     pub(super) fn shipped(directory: &Path) -> io::Result<Self> {
         fs::create_dir_all(directory)?;
-        let key = key_in(directory, 0o644)?;
+        let key = own_directory::key_in(directory, 0o644)?;
         Ok(Self { directory: directory.to_owned(), key, guard: None, mode: 0o644 })
     }
 
     /// Whether somebody compiled into it ahead.
     pub(super) fn is_prebuilt(directory: &Path) -> bool {
-        directory.join(KEY).is_file()
+        directory.join(own_directory::KEY).is_file()
     }
 
     /// A directory that ships with the program, if it can be trusted.
     pub(super) fn prebuilt(directory: &Path) -> Result<Self, Distrust> {
         let (directory, guard) = Guard::of_program(directory)?;
         let mut text = Vec::new();
-        guard.open(&directory.join(KEY))?.read_to_end(&mut text)?;
+        guard.open(&directory.join(own_directory::KEY))?.read_to_end(&mut text)?;
         let key = text.try_into().map_err(|_| io::Error::other("its key is damaged"))?;
         Ok(Self { directory, key, guard: Some(guard), mode: 0o644 })
     }
@@ -187,53 +186,6 @@ fn tag_of(path: &Path) -> PathBuf {
     path.with_extension("tag")
 }
 
-/// The key that is there, else a new one.
-fn key_in(directory: &Path, mode: u32) -> io::Result<Key> {
-    let path = directory.join(KEY);
-    if let Ok(key) = fs::read(&path).map(Key::try_from)
-        && let Ok(key) = key
-    {
-        // Proves that the directory can be written, too.
-        NamedTempFile::new_in(directory)?;
-        return Ok(key);
-    }
-    let mut key = [0; 64];
-    getrandom::fill(&mut key).map_err(|error| io::Error::other(error.to_string()))?;
-    whole_file::write(&path, &key, mode)?;
-    Ok(key)
-}
-
-#[cfg(not(unix))]
-fn private(base: &Path) -> io::Result<PathBuf> {
-    let directory = base.join("compiled");
-    fs::create_dir_all(&directory)?;
-    Ok(directory)
-}
-
-/// Two users may share `base`, as after a change of the pod's user: each has a directory.
-#[cfg(unix)]
-fn private(base: &Path) -> io::Result<PathBuf> {
-    use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
-    let user = rustix::process::geteuid().as_raw();
-    for name in ["compiled".to_owned(), format!("compiled-{user}")] {
-        let directory = base.join(name);
-        match fs::DirBuilder::new().mode(0o700).create(&directory) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-            _ => {}
-        }
-        let found = fs::symlink_metadata(&directory)?;
-        if !found.is_dir() || found.uid() != user {
-            continue;
-        }
-        // A volume's driver may have opened it to a group.
-        if found.mode() & 0o077 != 0 {
-            set_mode(&directory, 0o700)?;
-        }
-        return Ok(directory);
-    }
-    Err(io::Error::other("another user made the directories of this name"))
-}
-
 #[cfg(all(test, unix))]
 mod tests {
     use std::os::unix::fs::PermissionsExt as _;
@@ -260,7 +212,7 @@ mod tests {
         let store = Store::own(base.path()).unwrap();
         assert_eq!(mode(base.path()), 0o2777);
         assert_eq!(mode(&store.directory) & 0o777, 0o700);
-        assert_eq!(mode(&store.directory.join(KEY)), 0o600);
+        assert_eq!(mode(&store.directory.join(own_directory::KEY)), 0o600);
     }
 
     #[test]

@@ -2,10 +2,10 @@
 
 use std::{cell::RefCell, rc::Rc};
 
-use helm_chart::ParsedChart;
 use helm_release::Stored;
 use jiff::Timestamp;
-use pilothouse_sdk::{Context, Dynamic, Error, Kube, Watch};
+use pilothouse_sdk::{Condition, Context, Dynamic, Error, Kube, Watch};
+use serde_json::Value;
 
 use crate::{
     HelmOperator,
@@ -28,6 +28,7 @@ pub(crate) struct Call<'a> {
     now: Timestamp,
     kinds: RefCell<Option<Rc<Kinds>>>,
     watches: RefCell<Vec<Watch>>,
+    told: RefCell<Option<Condition>>,
 }
 
 impl<'a> Call<'a> {
@@ -44,10 +45,11 @@ impl<'a> Call<'a> {
             let message = "a release needs a namespace, and this object is cluster-scoped";
             return Err(Error::permanent("ClusterScoped", message));
         };
-        let settings = Settings::read(ctx)?;
+        let settings = Settings::read(ctx, object)?;
         let owner = Owner {
             kind: ctx.kind().clone(),
             name: object.name().to_owned(),
+            release: settings.release_name.clone().unwrap_or_else(|| object.name().to_owned()),
             namespace: namespace.to_owned(),
             uid: object.uid().to_owned(),
             is_woken: settings.watch_dependent_resources,
@@ -65,6 +67,7 @@ impl<'a> Call<'a> {
             now,
             kinds: RefCell::default(),
             watches: RefCell::default(),
+            told: RefCell::default(),
         })
     }
 
@@ -118,6 +121,16 @@ impl<'a> Call<'a> {
         self.watches.borrow().clone()
     }
 
+    /// Has a condition told, whatever becomes of the call.
+    pub(crate) fn also_tell(&self, condition: Condition) {
+        *self.told.borrow_mut() = Some(condition);
+    }
+
+    /// What [`also_tell`](Self::also_tell) was told.
+    pub(crate) fn told(&self) -> Option<Condition> {
+        self.told.borrow().clone()
+    }
+
     /// What the cluster serves; asked once, until it is forgotten.
     pub(crate) fn kinds(&self) -> Result<Rc<Kinds>, Error> {
         if let Some(kinds) = &*self.kinds.borrow() {
@@ -133,6 +146,11 @@ impl<'a> Call<'a> {
         *self.kinds.borrow_mut() = None;
     }
 
+    /// The values in the custom resource.
+    pub(crate) fn spec(&self) -> Option<&Value> {
+        self.settings.values.as_ref().or_else(|| self.object.value().get("spec"))
+    }
+
     /// What the custom resource's status says was brought about last.
     pub(crate) fn remembered(&self) -> Option<&'a str> {
         self.object.value().pointer("/status/release/inputs")?.as_str()
@@ -140,12 +158,12 @@ impl<'a> Call<'a> {
 
     /// Refuses a release that is not this object's: of another chart (operator-sdk's `getReleaseName`), or kept by
     /// another object.
-    pub(crate) fn check_collision(&self, latest: &Stored, chart: &ParsedChart) -> Result<(), Error> {
-        let name = &self.owner.name;
+    pub(crate) fn check_collision(&self, latest: &Stored, chart: &str) -> Result<(), Error> {
+        let name = &self.owner.release;
         let Some(found) = latest.release.chart_name() else {
             return Err(collision(format!("could not find chart metadata in release with name {name:?}")));
         };
-        if found.name == chart.chart().name() {
+        if found.name == chart {
             return Ok(());
         }
         Err(collision(format!(

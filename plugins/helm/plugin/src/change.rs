@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use crate::{
     apply::{self, Items},
+    elsewhere::Origin,
     objects::{self, Object},
     options::Definitions,
     overrides, ownership,
@@ -112,7 +113,8 @@ impl Reconciliation<'_> {
         let entry = self.entry(from).map_err(unsynced)?;
         let is_forced = self.call.annotations().force_at != entry.marks.forced;
         if entry.status == Status::Deployed && !is_forced && self.says_the_same(&current).map_err(unsynced)? {
-            let marks = Marks { inputs: Some(self.inputs.clone()), accepted: None, ..entry.marks.clone() };
+            let inputs = Some(self.inputs.clone());
+            let marks = Marks { inputs, accepted: None, chart: self.chart_mark(), ..entry.marks.clone() };
             self.call.store().mark(entry, &marks).map_err(unsynced)?;
             return Ok(Prospect::Nothing);
         }
@@ -165,7 +167,7 @@ impl Reconciliation<'_> {
         let entry = self.entry(revision)?;
         let wanted = Some(self.inputs.clone());
         let marks = if same {
-            Marks { inputs: wanted, ..entry.marks.clone() }
+            Marks { inputs: wanted, chart: self.chart_mark(), ..entry.marks.clone() }
         } else {
             let message = format!(
                 "revision {revision} was made by hand ({}) and is kept",
@@ -194,6 +196,7 @@ impl Reconciliation<'_> {
         let marks = Marks {
             inputs: target.marks.inputs.clone(),
             accepted: target.marks.accepted.clone(),
+            chart: target.marks.chart.clone(),
             rollback: Some(to),
             attempt,
             asked: self.call.annotations().rollback_to.clone(),
@@ -284,10 +287,16 @@ impl Reconciliation<'_> {
         let annotations = self.call.annotations();
         let (asked, forced) = (annotations.rollback_to.clone(), annotations.force_at.clone());
         let inputs = Some(self.inputs.clone());
-        let marks = Marks { inputs, attempt, found, asked, forced, ..Marks::default() };
+        let chart = self.chart_mark();
+        let marks = Marks { inputs, attempt, found, asked, forced, chart, ..Marks::default() };
         let (mut release, marks) = self.call.new_revision(candidate, revision, status, &marks)?;
         release.info.first_deployed = first_deployed.or(release.info.first_deployed);
         begun(Stored::new(release, marks, labels), self.call.now())
+    }
+
+    /// What a revision is marked with when it is made from the chart at hand.
+    fn chart_mark(&self) -> Option<String> {
+        self.origin.as_ref().and_then(Origin::mark)
     }
 
     fn limit(&self) -> Limit {

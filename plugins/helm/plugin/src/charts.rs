@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use helm_chart::{Chart, File, ParsedChart, load_archive, load_directory};
-use pilothouse_sdk::{AssetFile, Context, Error};
+use pilothouse_sdk::{AssetError, AssetFile, ChartArchive, Context, Error};
 
 /// How many charts an instance keeps.
 const MOST_CHARTS: usize = 16;
@@ -51,6 +51,15 @@ fn contains(text: &[u8], words: &[u8]) -> bool {
 #[derive(Debug, Default)]
 pub(crate) struct Charts(Vec<Rc<LoadedChart>>);
 
+/// Why a chart that was fetched cannot be used.
+#[derive(Debug)]
+pub(crate) enum LoadError {
+    /// The host has no whole copy any more; it fetches another one.
+    Lost(String),
+    /// It is none, in Helm's words.
+    NoChart(String),
+}
+
 impl Charts {
     /// The chart of an asset, parsed now or before.
     ///
@@ -59,9 +68,7 @@ impl Charts {
     pub(crate) fn get(&mut self, ctx: &Context, asset: &str) -> Result<Rc<LoadedChart>, Error> {
         let tree =
             ctx.asset(asset).map_err(|error| Error::from(error).context(format_args!("chart {asset}")))?;
-        if let Some(at) = self.0.iter().position(|chart| chart.digest == tree.digest) {
-            let chart = self.0.remove(at);
-            self.0.push(Rc::clone(&chart));
+        if let Some(chart) = self.known(&tree.digest) {
             return Ok(chart);
         }
         let files = ctx
@@ -70,15 +77,40 @@ impl Charts {
         let chart = load(files).map_err(|error| {
             Error::permanent("InvalidChart", format!("failed to load chart {asset}: {error}"))
         })?;
-        let chart = Rc::new(LoadedChart {
-            texts: texts(&chart),
-            parsed: ParsedChart::new(chart),
-            digest: tree.digest,
-            size: tree.size,
-        });
+        Ok(self.keep(chart, tree.digest, tree.size))
+    }
+
+    /// A chart that was fetched, parsed now or before.
+    pub(crate) fn fetched(
+        &mut self,
+        ctx: &Context,
+        archive: &ChartArchive,
+    ) -> Result<Rc<LoadedChart>, LoadError> {
+        if let Some(chart) = self.known(&archive.digest) {
+            return Ok(chart);
+        }
+        let files = ctx.asset_files(&archive.asset).map_err(|error| match error {
+            AssetError::TooLarge(why) => LoadError::NoChart(why),
+            error => LoadError::Lost(error.to_string()),
+        })?;
+        let size = files.iter().map(|file| u64::try_from(file.content.len()).unwrap_or(u64::MAX)).sum();
+        let chart = load(files).map_err(|error| LoadError::NoChart(error.to_string()))?;
+        Ok(self.keep(chart, archive.digest.clone(), size))
+    }
+
+    fn known(&mut self, digest: &str) -> Option<Rc<LoadedChart>> {
+        let at = self.0.iter().position(|chart| chart.digest == digest)?;
+        let chart = self.0.remove(at);
+        self.0.push(Rc::clone(&chart));
+        Some(chart)
+    }
+
+    fn keep(&mut self, chart: Chart, digest: String, size: u64) -> Rc<LoadedChart> {
+        let texts = texts(&chart);
+        let chart = Rc::new(LoadedChart { texts, parsed: ParsedChart::new(chart), digest, size });
         self.0.push(Rc::clone(&chart));
         self.make_room();
-        Ok(chart)
+        chart
     }
 
     fn make_room(&mut self) {

@@ -29,8 +29,10 @@ pub(crate) const HOOK_RUN: &str = "helm.pilothouse.dev/hook-run";
 pub(crate) struct Owner {
     /// Its kind.
     pub(crate) kind: Gvk,
-    /// Its name, which is the release's.
+    /// Its name.
     pub(crate) name: String,
+    /// The name of its release.
+    pub(crate) release: String,
     /// Its namespace, which is the release's.
     pub(crate) namespace: String,
     /// Its uid.
@@ -56,7 +58,7 @@ impl Owner {
         let ownership = self.tie(&mut object, chart);
         merge_keys::keep_last(&object.reference.kind.group, &object.reference.kind.kind, &mut object.value);
         set(&mut object.value, "labels", MANAGED_BY, "Helm");
-        set(&mut object.value, "annotations", RELEASE_NAME, &self.name);
+        set(&mut object.value, "annotations", RELEASE_NAME, &self.release);
         set(&mut object.value, "annotations", RELEASE_NAMESPACE, &self.namespace);
         ApplyItem::json(object.value.to_string()).ownership(ownership)
     }
@@ -119,6 +121,7 @@ mod tests {
         Owner {
             kind: Gvk::new("charts.example.com", "v1", "Web"),
             name: "shop".into(),
+            release: "shop".into(),
             namespace: "ns".into(),
             uid: "u".into(),
             is_woken: true,

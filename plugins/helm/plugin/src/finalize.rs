@@ -101,13 +101,12 @@ impl Call<'_> {
             return Ok(true);
         }
         let deployed = self.object().value().pointer("/status/deployedRelease/name");
-        if deployed.is_some_and(|deployed| deployed == owner.name.as_str()) {
+        if deployed.is_some_and(|deployed| deployed == owner.release.as_str()) {
             return Ok(true);
         }
         // Nobody says whose it is: of our chart it is ours, as for operator-sdk.
-        let chart = self.operator().charts.borrow_mut().get(self.ctx(), &self.settings().chart);
-        let Ok(chart) = chart else { return Ok(false) };
+        let Some(chart) = self.chart_name() else { return Ok(false) };
         let stored = self.store().load(latest.revision)?;
-        Ok(self.check_collision(&stored, &chart.parsed).is_ok())
+        Ok(self.check_collision(&stored, &chart).is_ok())
     }
 }

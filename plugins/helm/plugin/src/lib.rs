@@ -15,6 +15,7 @@ pub mod command;
 mod decorate;
 mod depends;
 mod drive;
+mod elsewhere;
 mod finalize;
 mod go_duration;
 mod hooks;
@@ -32,6 +33,7 @@ mod ownership;
 mod post_render;
 mod readiness;
 mod reconcile;
+mod release_spec;
 mod releases;
 mod render;
 mod repair;
@@ -46,7 +48,7 @@ use std::cell::RefCell;
 
 use pilothouse_sdk::{Context, Dynamic, Error, Finalized, Outcome, Reconciler};
 
-use crate::{call::Call, charts::Charts, reconcile::Reconciliation, releases::Releases};
+use crate::{call::Call, charts::Charts, elsewhere::Wanted, reconcile::Reconciliation, releases::Releases};
 
 /// The allocator of the C library took a sixth of the time of a rendering.
 #[cfg(target_family = "wasm")]
@@ -68,10 +70,15 @@ impl Reconciler for HelmOperator {
         if call.settings().release.suspend || call.annotations().suspend {
             return Ok(call.suspended());
         }
-        let result = match Reconciliation::open(&call) {
-            Ok(reconciliation) => reconciliation.run(),
+        let result = match call.chart() {
+            Ok(Wanted::Here(chart)) => match Reconciliation::open(&call, chart) {
+                Ok(reconciliation) => reconciliation.run(),
+                Err(error) => Err(call.keep_up(error)),
+            },
+            Ok(Wanted::OnItsWay(why)) => call.wait_for_chart(&why),
             Err(error) => Err(call.keep_up(error)),
         };
+        let result = call.with_chart_told(result);
         call.count_reconcile(if result.is_ok() { "success" } else { "error" });
         result
     }

@@ -34,7 +34,7 @@ pub(crate) fn look(kube: &Kube, owner: &Owner, reference: &ObjectRef) -> Result<
     };
     Ok(found.map(|found| Live {
         uid: found.pointer("/metadata/uid").and_then(Value::as_str).unwrap_or_default().to_owned(),
-        foreign: foreign(&found, &owner.name, &owner.namespace),
+        foreign: foreign(&found, &owner.release, &owner.namespace),
         kept: entry(&found, "annotations", "helm.sh/resource-policy") == Some("keep"),
     }))
 }

@@ -13,6 +13,7 @@ use crate::{
     call::{Call, collision},
     charts::LoadedChart,
     drive::Ended,
+    elsewhere::{Here, Origin},
     inputs,
     releases::Prepared,
     report::{Concern, Pause, explain},
@@ -29,6 +30,8 @@ const LONG_WAIT: jiff::SignedDuration = jiff::SignedDuration::from_hours(1);
 pub(crate) struct Reconciliation<'c> {
     pub(crate) call: &'c Call<'c>,
     pub(crate) chart: Rc<LoadedChart>,
+    /// Where the chart came from, for those that lie elsewhere.
+    pub(crate) origin: Option<Origin>,
     pub(crate) values: Map,
     pub(crate) inputs: String,
     /// As the API server has it; empty until it was asked.
@@ -51,14 +54,12 @@ impl<'c> Reconciliation<'c> {
     ///
     /// # Errors
     /// With operator-sdk's conditions.
-    pub(crate) fn open(call: &'c Call<'c>) -> Result<Self, Error> {
+    pub(crate) fn open(call: &'c Call<'c>, Here { chart, origin }: Here) -> Result<Self, Error> {
         let irreconcilable = |error| explain(error, Concern::Reconcile);
         call.annotations().reconcile_period().map_err(irreconcilable)?;
-        let chart = call.operator().charts.borrow_mut().get(call.ctx(), &call.settings().chart);
-        let chart = chart.map_err(irreconcilable)?;
         let found = call.values_from().map_err(irreconcilable)?;
-        let values = values::values(call.object().value(), &found, &call.settings().override_values)
-            .map_err(irreconcilable)?;
+        let values =
+            values::values(call.spec(), &found, &call.settings().override_values).map_err(irreconcilable)?;
         let capabilities = if inputs::needs_capabilities(&chart) {
             Some(call.kinds()?.capabilities(call.kube())?)
         } else {
@@ -68,7 +69,8 @@ impl<'c> Reconciliation<'c> {
         let post_rendered = call.settings().release.post_rendering().map(|spec| spec.to_string());
         let asked = [&annotations.force_at, &annotations.reset_at, &post_rendered];
         let inputs = inputs::digest(&chart, &values::to_json(&values)?, capabilities.as_ref(), &asked);
-        Ok(Self { call, chart, values, inputs, history: History::default(), adopts: false })
+        let history = History::default();
+        Ok(Self { call, chart, origin, values, inputs, history, adopts: false })
     }
 
     /// Decides and acts until the release stands as wanted or has to wait.
@@ -273,7 +275,7 @@ impl<'c> Reconciliation<'c> {
         {
             let message = format!(
                 "duplicate release name: found existing release with name {:?} that belongs to {} {} {:?}",
-                owner.name, other.api_version, other.kind, other.name
+                owner.release, other.api_version, other.kind, other.name
             );
             return Err(refused(collision(message)));
         }
@@ -282,6 +284,6 @@ impl<'c> Reconciliation<'c> {
             return Ok(());
         }
         let stored: Stored = self.call.store().load(latest.revision)?;
-        self.call.check_collision(&stored, &self.chart.parsed).map_err(refused)
+        self.call.check_collision(&stored, self.chart.name()).map_err(refused)
     }
 }

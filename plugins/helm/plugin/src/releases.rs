@@ -12,6 +12,7 @@ use pilothouse_sdk::{ApplyItem, Error, Gvk, ObjectRef};
 
 use crate::{
     call::Call,
+    elsewhere::Origin,
     left_alone::{self, Exception},
     mask::mask,
     objects::{self, Object},
@@ -28,6 +29,8 @@ pub(crate) struct Prepared {
     pub(crate) revision: u32,
     /// `name-version` of its chart.
     pub(crate) chart: String,
+    /// Where its chart came from, for those that lie elsewhere.
+    pub(crate) origin: Option<Origin>,
     /// Version of what the chart installs.
     pub(crate) app_version: String,
     /// Its notes.
@@ -130,6 +133,7 @@ impl Call<'_> {
         Ok(Prepared {
             revision: stored.release.version,
             chart: format!("{}-{}", chart.name, chart.version),
+            origin: Origin::of_mark(stored.marks.chart.as_ref()),
             app_version: chart.app_version,
             notes: stored.release.info.notes.clone(),
             description: stored.release.info.description.clone(),

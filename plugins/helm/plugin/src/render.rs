@@ -79,7 +79,7 @@ impl Call<'_> {
     pub(crate) fn check_chart(&self, chart: &LoadedChart) -> Result<(), Error> {
         let permanent = |error: &dyn std::fmt::Display| Error::permanent("InvalidChart", error.to_string());
         check_installable(&chart.parsed).map_err(|error| permanent(&error))?;
-        validate_release_name(&self.owner().name).map_err(|error| permanent(&error))
+        validate_release_name(&self.owner().release).map_err(|error| permanent(&error))
     }
 
     /// Renders the chart for a revision.
@@ -95,7 +95,7 @@ impl Call<'_> {
     ) -> Result<Candidate, Error> {
         let kinds = self.kinds()?;
         let mut settings = RenderSettings::new(ReleaseFacts {
-            name: self.owner().name.clone(),
+            name: self.owner().release.clone(),
             namespace: self.owner().namespace.clone(),
             revision: i64::from(revision),
             is_upgrade,
@@ -133,7 +133,7 @@ impl Call<'_> {
         marks: &Marks,
     ) -> Result<(Release, Marks), Error> {
         let mut release =
-            candidate.into_release(&self.owner().name, &self.owner().namespace, revision, self.now())?;
+            candidate.into_release(&self.owner().release, &self.owner().namespace, revision, self.now())?;
         let description = match status {
             Status::PendingInstall => "Initial install underway",
             _ => "Preparing upgrade",

@@ -1,5 +1,7 @@
 //! Drift of a release: what of it is not as it was applied is applied again.
 
+use std::rc::Rc;
+
 use helm_release::{Operation, Status};
 use pilothouse_sdk::{ApplyOptions, Change, Error, Event, KubeError, ObjectRef, Watch};
 use serde_json::Value;
@@ -89,7 +91,7 @@ impl Call<'_> {
     /// with what the release is woken by.
     pub(crate) fn keep_up(&self, error: Error) -> Error {
         match self.keep_up_or_fail() {
-            Ok(watches) => watches.into_iter().fold(error, Error::watch),
+            Ok(kept) => kept.watches.into_iter().fold(error, Error::watch),
             Err(failure) => {
                 let fields: [(&str, &dyn std::fmt::Display); 1] = [("reason", &failure.message())];
                 let words = format_args!("the release cannot be kept up");
@@ -99,13 +101,14 @@ impl Call<'_> {
         }
     }
 
-    fn keep_up_or_fail(&self) -> Result<Vec<Watch>, Error> {
+    pub(crate) fn keep_up_or_fail(&self) -> Result<Kept, Error> {
+        let nothing = || Kept { watches: self.watches(None), deployed: None };
         let mut history = self.store().history()?;
         let Some(latest) = history
             .latest()
             .filter(|latest| latest.controller.as_ref().is_some_and(|other| self.owner().is(other)))
         else {
-            return Ok(self.watches(None));
+            return Ok(nothing());
         };
         if latest.status.is_pending() && latest.marks.progress.is_some() {
             let stored = self.store().load(latest.revision)?;
@@ -115,19 +118,28 @@ impl Call<'_> {
                     Ended::Done(stored) => self.announce(action, &stored),
                     Ended::Failed(_) => {}
                     Ended::Paused(pause) => {
-                        return Ok(self.watches(None).into_iter().chain(pause.watches).collect());
+                        let watches = self.watches(None).into_iter().chain(pause.watches).collect();
+                        return Ok(Kept { watches, deployed: None });
                     }
                 }
                 history = self.store().history()?;
             }
         }
         let Some(deployed) = history.latest().filter(|latest| latest.status == Status::Deployed) else {
-            return Ok(self.watches(None));
+            return Ok(nothing());
         };
         let prepared = self.prepared(deployed)?;
         self.repair(&prepared)?;
-        Ok(self.watches(Some(&prepared)))
+        Ok(Kept { watches: self.watches(Some(&prepared)), deployed: Some(prepared) })
     }
+}
+
+/// What was kept up while nobody can tell what is wanted.
+pub(crate) struct Kept {
+    /// What the release is woken by.
+    pub(crate) watches: Vec<Watch>,
+    /// What is deployed.
+    pub(crate) deployed: Option<Rc<Prepared>>,
 }
 
 /// Objects for a sentence.

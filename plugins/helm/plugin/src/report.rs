@@ -133,7 +133,7 @@ impl Call<'_> {
         }
     }
 
-    fn settled(&self, outcome: Outcome, prepared: &Prepared, inputs: &str) -> Outcome {
+    pub(crate) fn settled(&self, outcome: Outcome, prepared: &Prepared, inputs: &str) -> Outcome {
         let reason = if prepared.revision == 1 { "InstallSuccessful" } else { "UpgradeSuccessful" };
         let outcome = outcome
             .condition(Condition::new("Initialized", true))
@@ -199,7 +199,7 @@ impl Call<'_> {
         let same_manifest = text("/deployedRelease/manifest") == prepared.manifest.as_deref();
         if revision == Some(u64::from(prepared.revision))
             && (inputs.is_empty() || text("/release/inputs") == Some(inputs))
-            && text("/deployedRelease/name") == Some(&self.owner().name)
+            && text("/deployedRelease/name") == Some(&self.owner().release)
             && same_manifest
             && known.and_then(|status| status.get("inventory")).is_some()
         {
@@ -209,12 +209,16 @@ impl Call<'_> {
             "revision": prepared.revision,
             "chart": prepared.chart,
             "appVersion": prepared.app_version,
+            // Null takes away what another source left.
+            "chartDigest": prepared.origin.as_ref().map(|origin| &origin.digest),
+            "chartVersion": prepared.origin.as_ref().map(|origin| &origin.version),
+            "chartSource": prepared.origin.as_ref().map(|origin| &origin.location),
         });
         if let (Value::Object(fields), false) = (&mut release, inputs.is_empty()) {
             fields.insert("inputs".into(), inputs.into());
         }
         Some(json!({
-            "deployedRelease": {"name": self.owner().name, "manifest": prepared.manifest},
+            "deployedRelease": {"name": self.owner().release, "manifest": prepared.manifest},
             "release": release,
             "inventory": inventory(prepared),
         }))

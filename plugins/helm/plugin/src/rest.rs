@@ -80,7 +80,7 @@ impl Call<'_> {
     /// Whether nothing that led to this call speaks of an operation: neither one that may have been broken off, nor a record
     /// that moved.
     fn is_routine(&self) -> bool {
-        let record = secret_name(&self.owner().name, 0);
+        let record = secret_name(&self.owner().release, 0);
         let prefix = record.trim_end_matches('0');
         let is_record = |object: &ObjectRef| object.kind == secret_kind() && object.name.starts_with(prefix);
         let routine = |reason: &Reason| match reason {

@@ -4,8 +4,9 @@ use std::{collections::BTreeMap, time::Duration};
 
 use pilothouse_sdk::{Context, Dynamic, Error, Level};
 use serde::Deserialize;
+use serde_json::Value;
 
-use crate::{go_duration, options::Options};
+use crate::{elsewhere::Elsewhere, go_duration, options::Options, release_spec};
 
 /// An entry of `watches.yaml` as the host hands it on. Selector and period are the host's business. `dryRunOption`,
 /// with which operator-sdk compares renderings, has nothing to choose here: what changed is seen by digests, and
@@ -13,8 +14,8 @@ use crate::{go_duration, options::Options};
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Settings {
-    /// The asset with the chart.
-    pub(crate) chart: String,
+    /// The chart.
+    pub(crate) chart: ChartSetting,
     /// Values that win over the object's spec, environment already expanded.
     #[serde(default)]
     pub(crate) override_values: BTreeMap<String, String>,
@@ -33,6 +34,31 @@ pub(crate) struct Settings {
     /// What operator-sdk does not know.
     #[serde(default)]
     pub(crate) release: Options,
+    /// Name of the release, of a `Release` that says it; else the object's.
+    #[serde(skip)]
+    pub(crate) release_name: Option<String>,
+    /// Values of a `Release`; of other kinds the whole specification is.
+    #[serde(skip)]
+    pub(crate) values: Option<Value>,
+}
+
+/// What the settings of every kind have.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Kind {
+    /// The rest stands in the object's own specification.
+    from_spec: bool,
+    suppress_override_values: bool,
+}
+
+/// Where the chart is.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum ChartSetting {
+    /// An asset of the host.
+    Asset(String),
+    /// In a registry or a repository.
+    Elsewhere(Elsewhere),
 }
 
 fn yes() -> bool {
@@ -45,11 +71,22 @@ fn ten() -> u32 {
 
 impl Settings {
     /// Reads them.
-    pub(crate) fn read(ctx: &Context) -> Result<Self, Error> {
-        let settings: Self = ctx.binding()?;
-        settings.hook_timeout()?;
-        settings.release.check()?;
-        Ok(settings)
+    pub(crate) fn read(ctx: &Context, object: &Dynamic) -> Result<Self, Error> {
+        let kind: Kind = ctx.binding()?;
+        if !kind.from_spec {
+            return ctx.binding().and_then(Self::checked);
+        }
+        match release_spec::read(object, kind.suppress_override_values).and_then(Self::checked) {
+            // What is wrong with it must not hold it.
+            Err(_) if object.is_deleting() => Ok(release_spec::bare(object)),
+            settings => settings,
+        }
+    }
+
+    fn checked(self) -> Result<Self, Error> {
+        self.hook_timeout()?;
+        self.release.check()?;
+        Ok(self)
     }
 
     /// How long a hook may run.

@@ -33,7 +33,7 @@ const AFTER_CONFLICT: std::time::Duration = std::time::Duration::from_secs(1);
 
 impl<'a> Store<'a> {
     pub(crate) fn new(ctx: &'a Context, owner: &'a Owner, now: Timestamp) -> Self {
-        Self { ctx, owner, release: &owner.name, namespace: &owner.namespace, now }
+        Self { ctx, owner, release: &owner.release, namespace: &owner.namespace, now }
     }
 
     /// What the API server knows about all revisions. A Secret with the release's labels that is no record is logged and left

@@ -15,11 +15,11 @@ use crate::{overrides, values_from::Found};
 /// # Errors
 /// Permanent: a spec that is no object (operator-sdk's words), an override that is no template or no such line.
 pub(crate) fn values(
-    object: &Value,
+    spec: Option<&Value>,
     found: &Found,
     override_values: &BTreeMap<String, String>,
 ) -> Result<Map, Error> {
-    let Some(HelmValue::Map(spec)) = object.get("spec").map(to_value) else {
+    let Some(HelmValue::Map(spec)) = spec.map(to_value) else {
         return Err(Error::permanent("InvalidObject", "failed to get spec: expected map[string]interface{}"));
     };
     let spec = if found.below.is_empty() { spec } else { merge_maps(&found.below, &spec) };
@@ -78,7 +78,7 @@ mod tests {
     fn read(spec: &Value, overrides: &[(&str, &str)]) -> Result<String, Error> {
         let overrides =
             overrides.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-        to_json(&values(&json!({ "spec": spec }), &Found::default(), &overrides)?)
+        to_json(&values(Some(spec), &Found::default(), &overrides)?)
     }
 
     #[test]
@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn whole_numbers_of_the_spec_are_integers() {
         let values =
-            values(&json!({"spec": {"big": 1_000_000, "half": 0.5}}), &Found::default(), &BTreeMap::new())
+            values(Some(&json!({"big": 1_000_000, "half": 0.5})), &Found::default(), &BTreeMap::new())
                 .unwrap();
         assert_eq!(values.get("big").unwrap().type_name(), "int64");
         assert_eq!(values.get("half").unwrap().type_name(), "float64");
@@ -108,9 +108,9 @@ mod tests {
 
     #[test]
     fn a_spec_that_is_no_object_and_an_override_that_is_no_path_are_refused() {
-        let error = values(&json!({"spec": "x"}), &Found::default(), &BTreeMap::new()).unwrap_err();
+        let error = values(Some(&json!("x")), &Found::default(), &BTreeMap::new()).unwrap_err();
         assert_eq!(error.message(), "failed to get spec: expected map[string]interface{}");
-        assert!(values(&json!({}), &Found::default(), &BTreeMap::new()).is_err());
+        assert!(values(None, &Found::default(), &BTreeMap::new()).is_err());
         let error = read(&json!({}), &[("a[x]", "1")]).unwrap_err();
         assert!(error.message().starts_with("failed to parse override values: a[x]: "), "{error}");
     }

@@ -16,8 +16,21 @@ const ASKED: &str = "helm.pilothouse.dev/asked";
 const FORCED: &str = "helm.pilothouse.dev/forced";
 const TESTED: &str = "helm.pilothouse.dev/tested";
 const TEST_FAILURE: &str = "helm.pilothouse.dev/test-failure";
-const ALL: [&str; 11] =
-    [INPUTS, ACCEPTED, PROGRESS, ROLLBACK, ATTEMPT, CLEANED, FOUND, ASKED, FORCED, TESTED, TEST_FAILURE];
+const CHART: &str = "helm.pilothouse.dev/chart";
+const ALL: [&str; 12] = [
+    INPUTS,
+    ACCEPTED,
+    PROGRESS,
+    ROLLBACK,
+    ATTEMPT,
+    CLEANED,
+    FOUND,
+    ASKED,
+    FORCED,
+    TESTED,
+    TEST_FAILURE,
+    CHART,
+];
 
 /// Our own notes about a revision.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -44,6 +57,8 @@ pub struct Marks {
     pub tested: Option<String>,
     /// What its last test found wrong.
     pub test_failure: Option<String>,
+    /// Where its chart came from, for those that lie elsewhere.
+    pub chart: Option<String>,
 }
 
 impl Marks {
@@ -62,6 +77,7 @@ impl Marks {
             forced: text(FORCED),
             tested: text(TESTED),
             test_failure: text(TEST_FAILURE),
+            chart: text(CHART),
             found: annotations
                 .get(FOUND)
                 .into_iter()
@@ -86,6 +102,7 @@ impl Marks {
             self.forced.clone(),
             self.tested.clone(),
             self.test_failure.clone(),
+            self.chart.clone(),
         ];
         ALL.into_iter().zip(values)
     }
@@ -120,6 +137,7 @@ mod tests {
             forced: Some("now".into()),
             tested: Some("then".into()),
             test_failure: Some("no answer".into()),
+            chart: Some("{}".into()),
             found: ["Secret \"a\"", "ConfigMap \"b\""].map(str::to_owned).into(),
         };
         let written = |marks: &Marks| {

@@ -2,11 +2,12 @@
 
 use std::time::SystemTime;
 
-use super::bindings::pilothouse::operator::{assets, config, events, kube, log, metrics, types};
+use super::bindings::pilothouse::operator::{assets, charts, config, events, kube, log, metrics, types};
 use crate::{
-    Applied, ApplyItem, ApplyOptions, AssetEntry, AssetError, AssetFile, AssetTree, Change, Consistency,
-    DeleteOptions, Event, Gvk, Host, KubeError, Level, ObjectRef, Ownership, Page, Patch, PatchFormat,
-    Propagation, Query, ReadOptions, ServedKind, ServerVersion,
+    Applied, ApplyItem, ApplyOptions, AssetEntry, AssetError, AssetFile, AssetTree, Change, ChartArchive,
+    ChartError, ChartSource, ChartStanding, ChartTrouble, Consistency, DeleteOptions, Event, Gvk, Host,
+    KubeError, Level, ObjectRef, Ownership, Page, Patch, PatchFormat, Propagation, Query, ReadOptions,
+    ServedKind, ServerVersion,
 };
 
 /// The imports of the world `plugin`.
@@ -163,8 +164,49 @@ impl Host for Imports {
         Ok(files.into_iter().map(AssetFile::from).collect())
     }
 
+    fn wish_for_chart(&self, source: &ChartSource) -> Result<ChartStanding, ChartError> {
+        let secret = |(namespace, name): &(String, String)| charts::SecretRef {
+            namespace: namespace.clone(),
+            name: name.clone(),
+        };
+        let source = charts::Source {
+            repository: source.repository.clone(),
+            name: source.name.clone(),
+            version: source.version.clone(),
+            digest: source.digest.clone(),
+            interval_ms: u64::try_from(source.interval.as_millis()).unwrap_or(u64::MAX),
+            secret: source.secret.as_ref().map(secret),
+            plain_http: source.plain_http,
+            pass_credentials: source.pass_credentials,
+        };
+        Ok(charts::wish(&source)?.into())
+    }
+
     fn now(&self) -> SystemTime {
         SystemTime::now()
+    }
+}
+
+impl From<charts::Standing> for ChartStanding {
+    fn from(charts::Standing { found, trouble }: charts::Standing) -> Self {
+        let found = found.map(|charts::Archive { asset, digest, version, location }| ChartArchive {
+            asset,
+            digest,
+            version,
+            location,
+        });
+        let trouble = trouble.map(|charts::Trouble { reason, message }| ChartTrouble { reason, message });
+        Self { found, trouble }
+    }
+}
+
+impl From<charts::Error> for ChartError {
+    fn from(error: charts::Error) -> Self {
+        match error {
+            charts::Error::Denied(why) => Self::Denied(why),
+            charts::Error::Invalid(why) => Self::Invalid(why),
+            charts::Error::Credentials(why) => Self::Credentials(why),
+        }
     }
 }
 

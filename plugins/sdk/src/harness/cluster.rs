@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::{
     calls::Call,
+    charts::Charts,
     crash::CrashPlan,
     faults::Fault,
     inventory::Inventories,
@@ -37,6 +38,7 @@ pub(super) struct State {
     pub(super) metrics: BTreeMap<String, f64>,
     pub(super) pod_logs: BTreeMap<(String, String, Option<String>), String>,
     pub(super) workloads_run: bool,
+    pub(super) charts: Charts,
 }
 
 /// An event, and the object it is about.
@@ -90,6 +92,7 @@ impl Cluster {
             metrics: BTreeMap::new(),
             pod_logs: BTreeMap::new(),
             workloads_run: false,
+            charts: Charts::default(),
         };
         Self { state: Rc::new(RefCell::new(state)) }
     }

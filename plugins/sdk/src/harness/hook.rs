@@ -183,6 +183,7 @@ impl Runner {
         let known = self.owners.entry(object.clone()).or_default();
         text(live, "/metadata/uid").clone_into(&mut known.uid);
         known.missing = session.missing_kinds();
+        known.wished = session.wished();
     }
 
     pub(super) fn forget(&mut self, object: &ObjectRef) {

@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use super::{
     budget::Limits,
+    charts::Place,
     cluster::Cluster,
     crash::survive,
     manifest::Manifest,
@@ -33,6 +34,8 @@ pub(super) struct Known {
     pub(super) watches: Vec<Watch>,
     /// Kinds its hook asked for that were not served.
     pub(super) missing: BTreeSet<Gvk>,
+    /// Charts that its hook wished for.
+    pub(super) wished: BTreeSet<Place>,
 }
 
 /// How the plugin is run; from the manifest, or said one by one.
@@ -314,6 +317,10 @@ impl Runner {
         let events = self.cluster.state().store.changes.get(self.seen..).unwrap_or_default().to_vec();
         self.seen += events.len();
         let kinds = self.kinds();
+        let fetched = std::mem::take(&mut self.cluster.state().charts.changed);
+        for owner in self.wishing(&fetched) {
+            self.wake(&owner, Reason::Configuration);
+        }
         for event in &events {
             let object = event.after.as_ref().or(event.before.as_ref());
             if let Some(own) = object.and_then(|object| own_reference(object, &kinds)) {
@@ -339,6 +346,13 @@ impl Runner {
             Some((owner.clone(), ties.reason(event)?))
         });
         woken.collect()
+    }
+
+    /// Who wished for one of these charts.
+    fn wishing(&self, charts: &[Place]) -> Vec<ObjectRef> {
+        let wishing =
+            self.owners.iter().filter(|(_, known)| charts.iter().any(|chart| known.wished.contains(chart)));
+        wishing.map(|(owner, _)| owner.clone()).collect()
     }
 
     fn wake_waiting_for_kinds(&mut self) {

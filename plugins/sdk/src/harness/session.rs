@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::{
     budget::{Budget, Limits},
     calls::{Call, Caller, Verb},
+    charts::{Charts, Place},
     cluster::{Cluster, LogLine, Published, State},
     faults::Fault,
     object::{bad_request, not_found, ref_of, skipped, text},
@@ -17,9 +18,9 @@ use super::{
     store::{Part, Store, Writer},
 };
 use crate::{
-    Applied, ApplyItem, ApplyOptions, AssetEntry, AssetError, AssetFile, AssetTree, DeleteOptions, Event,
-    Gvk, Host, KubeError, Level, ObjectRef, Ownership, Page, Patch, Query, ReadOptions, ServedKind,
-    ServerVersion,
+    Applied, ApplyItem, ApplyOptions, AssetEntry, AssetError, AssetFile, AssetTree, ChartError, ChartSource,
+    ChartStanding, DeleteOptions, Event, Gvk, Host, KubeError, Level, ObjectRef, Ownership, Page, Patch,
+    Query, ReadOptions, ServedKind, ServerVersion,
 };
 
 /// One hook call's way to the cluster, or a user's.
@@ -36,6 +37,8 @@ pub(super) struct Session {
     settings: Rc<Settings>,
     /// Kinds that were asked for and are not served.
     missing: RefCell<BTreeSet<Gvk>>,
+    /// Charts that were wished for.
+    wished: RefCell<BTreeSet<Place>>,
 }
 
 /// What one request is about.
@@ -73,6 +76,7 @@ impl Session {
             budget: RefCell::new(Budget::new(Limits::default())),
             settings,
             missing: RefCell::default(),
+            wished: RefCell::default(),
         }
     }
 
@@ -111,6 +115,10 @@ impl Session {
 
     pub(super) fn missing_kinds(&self) -> BTreeSet<Gvk> {
         self.missing.borrow().clone()
+    }
+
+    pub(super) fn wished(&self) -> BTreeSet<Place> {
+        self.wished.borrow().clone()
     }
 
     /// Carries out one request: budget, rights, faults, the act, the record, and the crash if one is due.
@@ -370,11 +378,29 @@ impl Host for Session {
         self.settings.binding.clone().unwrap_or_else(|| "{}".to_owned())
     }
 
+    fn wish_for_chart(&self, source: &ChartSource) -> Result<ChartStanding, ChartError> {
+        if let Some((namespace, name)) = &source.secret {
+            let secret = ObjectRef::new(Gvk::new("", "v1", "Secret"), namespace.as_str(), name.as_str());
+            if !matches!(self.cluster.state().store.find(&secret), Ok(Some(_))) {
+                return Err(ChartError::Credentials(format!("Secret {namespace}/{name} is not there")));
+            }
+        }
+        self.wished.borrow_mut().insert((source.repository.clone(), source.name.clone()));
+        self.cluster.state().charts.wish(source)
+    }
+
     fn asset_stat(&self, name: &str) -> Result<AssetTree, AssetError> {
+        if let Some(file) = self.cluster.state().charts.file(name) {
+            let size = u64::try_from(file.content.len()).unwrap_or(u64::MAX);
+            return Ok(AssetTree { name: name.to_owned(), digest: Charts::digest(name).to_owned(), size });
+        }
         self.settings.stat(name)
     }
 
     fn asset_read(&self, name: &str) -> Result<Vec<AssetFile>, AssetError> {
+        if let Some(file) = self.cluster.state().charts.file(name) {
+            return Ok(vec![file]);
+        }
         self.settings.assets.get(name).cloned().ok_or(AssetError::Unknown)
     }
 

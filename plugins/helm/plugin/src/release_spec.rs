@@ -1,0 +1,115 @@
+//! The resource `Release` (`helm.pilothouse.dev`): chart, values and settings stand in the object's own specification, under the
+//! names that an entry of `watches.yaml` has for them.
+
+use pilothouse_sdk::{Dynamic, Error};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::{
+    elsewhere::Elsewhere,
+    options::Options,
+    settings::{ChartSetting, Settings},
+};
+
+/// What belongs to no other part of an entry.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Own {
+    chart: Elsewhere,
+    #[serde(default)]
+    values: Option<Map<String, Value>>,
+    release_name: Option<String>,
+    max_history: Option<u32>,
+    hook_timeout: Option<String>,
+}
+
+/// Their names; all else is what `release` of an entry holds.
+const OWN: [&str; 5] = ["chart", "values", "releaseName", "maxHistory", "hookTimeout"];
+
+/// Reads the settings of a `Release`, and its values.
+///
+/// # Errors
+/// Permanent, with the field. The definition of the resource refuses most of it before.
+pub(crate) fn read(object: &Dynamic, suppress_override_values: bool) -> Result<Settings, Error> {
+    let wrong = |error: serde_json::Error| Error::permanent("InvalidConfiguration", format!("spec: {error}"));
+    let spec = object.value().get("spec").and_then(Value::as_object).cloned().unwrap_or_default();
+    let (own, rest): (Map<_, _>, Map<_, _>) =
+        spec.into_iter().partition(|(key, _)| OWN.contains(&key.as_str()));
+    let own: Own = serde_json::from_value(Value::Object(own)).map_err(wrong)?;
+    let release: Options = serde_json::from_value(Value::Object(rest)).map_err(wrong)?;
+    if own.chart.secret_ref.as_ref().is_some_and(|secret| secret.namespace.is_some()) {
+        let message =
+            "spec.chart.secretRef: a Release reads Secrets of its own namespace; leave the namespace out";
+        return Err(Error::permanent("InvalidConfiguration", message));
+    }
+    Ok(Settings {
+        chart: ChartSetting::Elsewhere(own.chart),
+        override_values: Default::default(),
+        suppress_override_values,
+        watch_dependent_resources: true,
+        max_history: own.max_history.unwrap_or(10),
+        hook_timeout: own.hook_timeout,
+        release,
+        release_name: own.release_name.filter(|name| !name.is_empty()),
+        values: Some(Value::Object(own.values.unwrap_or_default())),
+    })
+}
+
+/// As much of the settings as it takes to let a `Release` go whose specification cannot be read.
+pub(crate) fn bare(object: &Dynamic) -> Settings {
+    let name = object.value().pointer("/spec/releaseName").and_then(Value::as_str);
+    Settings {
+        chart: ChartSetting::Elsewhere(Elsewhere::default()),
+        override_values: Default::default(),
+        suppress_override_values: false,
+        watch_dependent_resources: true,
+        max_history: 10,
+        hook_timeout: None,
+        release: Options::default(),
+        release_name: name.filter(|name| !name.is_empty()).map(str::to_owned),
+        values: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pilothouse_sdk::Resource as _;
+    use serde_json::json;
+
+    fn settings(spec: &Value) -> Result<Settings, Error> {
+        let object = json!({"apiVersion": "helm.pilothouse.dev/v1alpha1", "kind": "Release", "metadata": {"name": "a"}, "spec": spec});
+        read(&Dynamic::from_json(object.to_string()).unwrap(), false)
+    }
+
+    #[test]
+    fn everything_that_an_entry_has_stands_in_the_spec() {
+        let chart = json!({"repository": "oci://r.example/charts", "name": "web", "version": "^1"});
+        let settings = settings(&json!({
+            "chart": chart, "values": {"a": 1}, "maxHistory": 3, "wait": true, "driftDetection": {"mode": "warn"},
+            "install": {"crds": "Skip"}, "releaseName": "shop",
+        }))
+        .unwrap();
+        assert_eq!((settings.max_history, settings.release.wait), (3, true));
+        assert_eq!(settings.values, Some(json!({"a": 1})));
+        assert_eq!(settings.release_name.as_deref(), Some("shop"));
+        assert!(matches!(settings.chart, ChartSetting::Elsewhere(chart) if chart.name == "web"));
+    }
+
+    #[test]
+    fn what_does_not_belong_there_is_named() {
+        let chart = json!({"repository": "oci://r.example/charts", "name": "web"});
+        for (spec, said) in [
+            (json!({}), "missing field `chart`"),
+            (json!({"chart": chart, "wiat": true}), "unknown field `wiat`"),
+            (json!({"chart": {"repository": "x", "name": "y", "range": "z"}}), "unknown field `range`"),
+            (
+                json!({"chart": {"repository": "x", "name": "y", "secretRef": {"name": "a", "namespace": "b"}}}),
+                "its own namespace",
+            ),
+        ] {
+            let error = settings(&spec).unwrap_err();
+            assert!(error.message().contains(said), "{error}");
+        }
+    }
+}
