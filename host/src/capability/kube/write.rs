@@ -196,7 +196,12 @@ fn wit_applied(applied: Applied) -> kube::Applied {
         uid: applied.uid,
         resource_version: applied.resource_version,
         generation: applied.generation,
+        taken: applied.taken.into_iter().map(wit_taken).collect(),
     }
+}
+
+fn wit_taken(taken: execute::Taken) -> kube::Taken {
+    kube::Taken { manager: taken.manager, fields: taken.fields }
 }
 
 fn skipped() -> Error {

@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
+use crate::{apply::Changed, call::Call};
 use helm_release::Action;
-use pilothouse_sdk::ObjectRef;
-
-use crate::call::Call;
 
 impl Call<'_> {
     /// Does something and measures how long it takes.
@@ -36,9 +34,9 @@ impl Call<'_> {
     }
 
     /// Objects were changed back.
-    pub(crate) fn count_drift(&self, objects: &[ObjectRef]) {
+    pub(crate) fn count_drift(&self, objects: &[Changed]) {
         for object in objects {
-            self.ctx().count("helm_drift_corrected", 1.0, &[("kind", &object.kind.kind)]);
+            self.ctx().count("helm_drift_corrected", 1.0, &[("kind", &object.reference.kind.kind)]);
         }
     }
 }

@@ -7,7 +7,13 @@ use jiff::Timestamp;
 use pilothouse_sdk::{Condition, Error, Event, ObjectRef, Outcome, Trigger, Watch, WatchTarget};
 use serde_json::{Value, json};
 
-use crate::{call::Call, readiness::trigger, releases::Prepared, repair::listed, store::secret_kind};
+use crate::{
+    apply::{Changed, listed},
+    call::Call,
+    readiness::trigger,
+    releases::Prepared,
+    store::secret_kind,
+};
 
 /// So many objects are listed in status: it has to stay small enough to be stored.
 const MOST_LISTED: usize = 2000;
@@ -95,7 +101,7 @@ impl Call<'_> {
     }
 
     /// Tells what differs from the release and is left as it is.
-    pub(crate) fn drifted(&self, outcome: Outcome, prepared: &Prepared, differing: &[ObjectRef]) -> Outcome {
+    pub(crate) fn drifted(&self, outcome: Outcome, prepared: &Prepared, differing: &[Changed]) -> Outcome {
         if differing.is_empty() {
             return outcome.drop_condition("Drifted");
         }

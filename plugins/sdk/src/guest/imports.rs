@@ -6,7 +6,7 @@ use super::bindings::pilothouse::operator::{assets, config, events, kube, log, m
 use crate::{
     Applied, ApplyItem, ApplyOptions, AssetEntry, AssetError, AssetFile, AssetTree, Change, Consistency,
     DeleteOptions, Event, Gvk, Host, KubeError, Level, ObjectRef, Ownership, Page, Patch, PatchFormat,
-    Propagation, Query, ReadOptions, ServedKind, ServerVersion,
+    Propagation, Query, ReadOptions, ServedKind, ServerVersion, Taken,
 };
 
 /// The imports of the world `plugin`.
@@ -206,7 +206,14 @@ impl From<kube::Applied> for Applied {
             uid: applied.uid,
             resource_version: applied.resource_version,
             generation: applied.generation,
+            taken: applied.taken.into_iter().map(Into::into).collect(),
         }
+    }
+}
+
+impl From<kube::Taken> for Taken {
+    fn from(taken: kube::Taken) -> Self {
+        Self { manager: taken.manager, fields: taken.fields }
     }
 }
 

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{
-    apply, defaults,
+    apply::{self, Merged},
+    defaults,
     kinds::Kind,
     managers::Managers,
     object::{already_exists, bad_request, conflict, gvk_of, is_deleting, not_found, ref_of, section, text},
@@ -226,7 +227,8 @@ impl Store {
         let api_version = kind.gvk.api_version();
         let who = Self::ownership(writer, Part::Main, &api_version, &kind);
         let live = old.clone().unwrap_or_else(|| Stored { object: json!({}), managers: Managers::default() });
-        let (mut merged, managers) = apply::apply(&live.object, &live.managers, &config, &who, force)?;
+        let Merged { object: mut merged, managers, taken } =
+            apply::apply(&live.object, &live.managers, &config, &who, force)?;
         let (change, stored) = match old {
             None => {
                 let key = self.admit_new(&kind, &mut merged)?;
@@ -245,7 +247,7 @@ impl Store {
                 (if new == old { Change::Unchanged } else { Change::Configured }, new)
             }
         };
-        Ok(applied(change, &stored.object))
+        Ok(Applied { taken, ..applied(change, &stored.object) })
     }
 
     /// Asks for deletion. False: there was none.
@@ -368,6 +370,7 @@ fn applied(change: Change, object: &Value) -> Applied {
         uid: text(object, "/metadata/uid").to_owned(),
         resource_version: text(object, "/metadata/resourceVersion").to_owned(),
         generation: object.pointer("/metadata/generation").and_then(Value::as_u64).unwrap_or(0),
+        taken: Vec::new(),
     }
 }
 

@@ -100,7 +100,8 @@ impl ApplyItem {
 /// How objects are applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ApplyOptions {
-    /// Take fields over that other managers own; without it they are a conflict that names the manager.
+    /// Take fields over that other managers own, and say which; without it they are a conflict that names manager and
+    /// field.
     pub force: bool,
     /// Ask the API server what would happen and change nothing.
     pub dry_run: bool,
@@ -130,6 +131,17 @@ pub struct Applied {
     pub resource_version: String,
     /// `metadata.generation`; 0 for kinds that have none.
     pub generation: u64,
+    /// What other managers had set otherwise and the apply took over. Tools whose place the plugin took are no others.
+    pub taken: Vec<Taken>,
+}
+
+/// Fields of another manager.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Taken {
+    /// Who had them.
+    pub manager: String,
+    /// In the API server's words: `.spec.replicas`. At most 16.
+    pub fields: Vec<String>,
 }
 
 /// The patch formats of the Kubernetes API, except apply.

@@ -1,7 +1,8 @@
 //! Server-side apply in the in-memory cluster: who owns which field, and what follows from it.
 
 use pilothouse_sdk::{
-    Applied, ApplyItem, ApplyOptions, Change, Gvk, KubeError, ObjectRef, Ownership, Patch, harness::Cluster,
+    Applied, ApplyItem, ApplyOptions, Change, Gvk, KubeError, ObjectRef, Ownership, Patch, Taken,
+    harness::Cluster,
 };
 use serde_json::{Value, json};
 
@@ -84,7 +85,13 @@ fn force_takes_the_field_over_and_the_former_owner_conflicts() {
     let cluster = Cluster::new();
     let one = config_map(&json!({"x": "1"}));
     apply(&cluster, "one", &one);
-    apply_as(&cluster, "two", &config_map(&json!({"x": "2"})), true).unwrap();
+    let applied = apply_as(&cluster, "two", &config_map(&json!({"x": "2"})), true).unwrap();
+    assert_eq!(applied.taken, [Taken { manager: "one".into(), fields: vec![".data.x".into()] }]);
+    assert_eq!(
+        apply_as(&cluster, "two", &config_map(&json!({"x": "3"})), true).unwrap().taken,
+        [],
+        "it is its own"
+    );
     assert_eq!(cluster.managers(&reference(&one)), ["two: .data.x"]);
     assert!(apply_as(&cluster, "one", &one, false).unwrap_err().is_conflict());
 }

@@ -1,0 +1,39 @@
+//! What was applied last, so that the same again costs nothing and an own write is known again.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use crate::object::ObjectKey;
+
+/// What the last apply of an object said and returned.
+#[derive(Clone, Debug)]
+pub(super) struct LastApply {
+    /// Hash of manager and applied text; 0: nothing that could be said again.
+    pub(super) said: u64,
+    pub(super) resource_version: String,
+}
+
+/// The last applies of all objects.
+#[derive(Debug, Default)]
+pub(super) struct Memory(Mutex<HashMap<ObjectKey, LastApply>>);
+
+impl Memory {
+    pub(super) fn last(&self, key: &ObjectKey) -> Option<LastApply> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
+    }
+
+    /// Whether the last write of the object returned this resource version.
+    pub(super) fn wrote(&self, key: &ObjectKey, resource_version: &str) -> bool {
+        let last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        last.get(key).is_some_and(|last| last.resource_version == resource_version)
+    }
+
+    pub(super) fn remember(&self, key: ObjectKey, said: u64, resource_version: &str) {
+        let last = LastApply { said, resource_version: resource_version.to_owned() };
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key, last);
+    }
+
+    pub(super) fn forget(&self, key: &ObjectKey) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
+    }
+}
