@@ -7,12 +7,13 @@ mod apply;
 mod deletion;
 mod fields;
 mod memory;
+mod strict;
 mod supersede;
 
 pub use apply::{Applied, ApplyOptions, Change, Live, Taken};
 pub use deletion::DeleteOptions;
 use fields::{key_of, namespace_of};
-use memory::Memory;
+use memory::{LastApply, Memory};
 pub use supersede::Manager;
 
 use super::ownership;
@@ -97,7 +98,12 @@ impl Executor {
         let version = answer.pointer("/metadata/resourceVersion").and_then(Value::as_str);
         // Of others it is not heard when they go, so they would be remembered for ever.
         match version.filter(|_| ownership::owner_of(label).is_some()) {
-            Some(version) => self.memory.remember(key, 0, version),
+            Some(version) => {
+                self.memory.remember(
+                    key,
+                    LastApply { resource_version: version.to_owned(), ..LastApply::default() },
+                );
+            }
             None => self.forget(&key),
         }
     }

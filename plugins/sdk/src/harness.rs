@@ -60,6 +60,7 @@ mod settings;
 mod shape;
 mod status;
 mod store;
+mod strict;
 mod triggers;
 mod validate;
 mod workloads;

@@ -7,19 +7,24 @@ use http::Method;
 use serde_json::Value;
 
 use super::fields::{drop_server_fields, key_of};
+use super::memory::LastApply;
+use super::strict::Away;
 use super::{Actor, Executor, Manager, Tie, WriteError, check, tie_to_owner};
 use crate::action::compare::holds;
 use crate::cluster::path::{Resource, escape};
-use crate::cluster::request::{Call, FieldConflict};
+use crate::cluster::request::{ApiError, Call, FieldConflict};
 use crate::object::ObjectKey;
+use crate::object::digest::digests;
 
 /// How to apply.
 #[derive(Clone, Copy, Debug)]
-pub struct ApplyOptions {
+pub struct ApplyOptions<'a> {
     /// Take over fields of other managers.
     pub force: bool,
     /// Change nothing, ask only.
     pub dry_run: bool,
+    /// Take away what others added, but for these JSON pointers.
+    pub strict: Option<&'a [String]>,
 }
 
 /// What an apply did.
@@ -44,11 +49,13 @@ pub struct Applied {
     pub resource_version: String,
     /// `metadata.generation`, 0 where there is none.
     pub generation: u64,
-    /// What of others had another value, and was taken over.
+    /// What of others had another value and was taken over, or was added and taken away.
     pub taken: Vec<Taken>,
+    /// Why what others added could not be taken away.
+    pub left: Option<String>,
 }
 
-/// Fields of another manager that an apply took over.
+/// Fields of another manager that an apply took over or away.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Taken {
     /// Who had them.
@@ -59,6 +66,13 @@ pub struct Taken {
 
 /// Fields of one manager that are named.
 const MOST_TAKEN: usize = 16;
+
+impl Taken {
+    pub(super) fn of(manager: &str, mut fields: Vec<String>) -> Self {
+        fields.truncate(MOST_TAKEN);
+        Self { manager: manager.to_owned(), fields }
+    }
+}
 
 /// `kubectl-edit: .spec.paused, .spec.replicas`
 impl fmt::Display for Taken {
@@ -72,12 +86,15 @@ impl fmt::Display for Taken {
 pub struct Live<'a> {
     /// `metadata.resourceVersion`.
     pub resource_version: &'a str,
+    /// Digest of the object without status and what the server counts.
+    pub digest: u64,
     /// The object's JSON text.
     pub json: &'a [u8],
 }
 
 impl Executor {
-    /// Server-side apply of one object. Sends nothing when `live` already holds it and the last apply said the same.
+    /// Server-side apply of one object. Sends nothing when `live` already holds it and the last apply said the same; a strict
+    /// one, when it is as the last strict one left it.
     ///
     /// # Errors
     /// Refusals of the grants and of the API server.
@@ -87,49 +104,48 @@ impl Executor {
         resource: &Resource,
         mut object: Value,
         tie: Tie,
-        options: ApplyOptions,
+        options: ApplyOptions<'_>,
         live: Option<Live<'_>>,
     ) -> Result<Applied, WriteError> {
         let key = key_of(resource, &object)?;
         check(actor, "patch", resource, "", &key)?;
         drop_server_fields(&mut object);
         tie_to_owner(&mut object, actor, tie);
-        let body = object.to_string();
-        let said = hash(&actor.manager.name, &body);
-        if let Some(applied) = live.and_then(|live| self.unchanged(&key, said, &object, live)) {
+        let text = Text { path: path(actor, resource, &key, options), body: object.to_string() };
+        let mut last =
+            LastApply { said: hash(&actor.manager.name, &text.body, options), ..LastApply::default() };
+        let before = live.map(|live| live.resource_version);
+        if let Some(applied) = live.and_then(|live| self.known(&key, last.said, &object, live, options)) {
             return Ok(applied);
         }
-        let path = path(actor, resource, &key, options);
-        let send = |force: bool| {
-            let path = if force { format!("{path}&force=true") } else { path.clone() };
-            let call = Call::new(Method::PATCH, path, actor.grants.account.as_deref());
-            self.api.send_json(call.body("application/apply-patch+yaml", body.clone().into_bytes()))
-        };
-        // Without force first: only a refusal says whose fields are in the way, and mostly there are none.
-        let (sent, taken) = match send(false).await {
-            Err(refusal) if options.force && !refusal.conflicts.is_empty() => {
-                (send(true).await, taken(&refusal.conflicts, actor.manager))
-            }
-            sent => (sent, Vec::new()),
-        };
-        let (code, mut answer) = sent?;
-        let mut said = said;
-        if !options.dry_run
-            && let Some(patch) = actor.manager.patch_for(&answer)
-        {
-            // Should it be broken off, the same text is sent again all the same.
-            self.memory.remember(key.clone(), 0, "");
+        let (code, mut answer, mut taken) = self.send_apply(actor, &text, options.force).await?;
+        let mut left = None;
+        if let (Some(patch), false) = (actor.manager.patch_for(&answer), options.dry_run) {
+            self.under_way(&key, &mut last, &answer);
             if self.take_over(actor, resource, &key, patch).await? {
                 // Only now those fields go that are not wanted any more.
-                (_, answer) = send(options.force).await?;
+                (_, answer, _) = self.send_apply(actor, &text, options.force).await?;
             } else {
-                said = 0;
+                last.said = 0;
             }
         }
-        let before = live.map(|live| live.resource_version);
-        let mut applied = Applied { taken, ..applied(&answer, code == 201, before) };
+        if let (Some(keep), false) = (options.strict, options.dry_run || last.said == 0) {
+            self.under_way(&key, &mut last, &answer);
+            match self.take_away(actor, resource, &key, &answer, keep).await? {
+                Away::None => {}
+                Away::Gone(object, more) => {
+                    answer = object;
+                    taken.extend(more);
+                }
+                Away::Moved => last.said = 0,
+                Away::Refused(words) => left = Some(words),
+            }
+            last.content = answer.as_object().map(|object| digests(object).asked);
+        }
+        let mut applied = Applied { taken, left, ..applied(&answer, code == 201, before) };
         if !options.dry_run {
-            self.memory.remember(key, said, &applied.resource_version);
+            last.resource_version.clone_from(&applied.resource_version);
+            self.memory.remember(key, last);
         } else if applied.change == Change::Unchanged {
             // A rehearsal leaves the resource version as it is, whatever it would change.
             applied.change = Change::Configured;
@@ -137,26 +153,69 @@ impl Executor {
         Ok(applied)
     }
 
-    /// The answer without a request, when nothing differs.
-    fn unchanged(&self, key: &ObjectKey, said: u64, desired: &Value, live: Live<'_>) -> Option<Applied> {
-        let last = self.memory.last(key);
+    /// Sends an apply. Without force first: only a refusal says whose fields are in the way, and mostly there are none.
+    async fn send_apply(
+        &self,
+        actor: &Actor<'_>,
+        text: &Text,
+        force: bool,
+    ) -> Result<(u16, Value, Vec<Taken>), ApiError> {
+        let send = |path: String| {
+            let call = Call::new(Method::PATCH, path, actor.grants.account.as_deref());
+            self.api.send_json(call.body("application/apply-patch+yaml", text.body.clone().into_bytes()))
+        };
+        match send(text.path.clone()).await {
+            Err(refusal) if force && !refusal.conflicts.is_empty() => {
+                let (code, answer) = send(format!("{}&force=true", text.path)).await?;
+                Ok((code, answer, taken(&refusal.conflicts, actor.manager)))
+            }
+            sent => sent.map(|(code, answer)| (code, answer, Vec::new())),
+        }
+    }
+
+    /// Another write follows. Should it be broken off, the same text is sent again all the same; what was written up to here
+    /// is known as ours.
+    fn under_way(&self, key: &ObjectKey, last: &mut LastApply, answer: &Value) {
+        let version = answer.pointer("/metadata/resourceVersion").and_then(Value::as_str).unwrap_or_default();
+        last.earlier.push(version.to_owned());
+        self.memory.remember(key.clone(), LastApply { said: 0, ..last.clone() });
+    }
+
+    /// The answer without a request: when nothing differs, and of rehearsals that could not tell.
+    fn known(
+        &self,
+        key: &ObjectKey,
+        said: u64,
+        desired: &Value,
+        live: Live<'_>,
+        options: ApplyOptions<'_>,
+    ) -> Option<Applied> {
+        let (last, strict) = (self.memory.last(key), options.strict.is_some());
+        let object: Value = serde_json::from_slice(live.json).ok()?;
         // Another text than last time may have dropped a field that still stands there under our name.
         let same_text = last.as_ref().is_none_or(|last| last.said == said);
-        if !same_text {
-            return None;
+        let last = last.unwrap_or_default();
+        let untouched =
+            last.resource_version == live.resource_version || (strict && last.content == Some(live.digest));
+        let stands = same_text && (untouched || (!strict && holds(&object, desired)));
+        if stands && object.pointer("/metadata/deletionTimestamp").is_none() {
+            let resource_version = live.resource_version.to_owned();
+            self.memory.remember(key.clone(), LastApply { said, resource_version, ..last });
+            return Some(applied(&object, false, Some(live.resource_version)));
         }
-        let untouched = last.is_some_and(|last| last.resource_version == live.resource_version);
-        let object: Value = serde_json::from_slice(live.json).ok()?;
-        if object.pointer("/metadata/deletionTimestamp").is_some() || !(untouched || holds(&object, desired))
-        {
-            return None;
-        }
-        self.memory.remember(key.clone(), said, live.resource_version);
-        Some(applied(&object, false, Some(live.resource_version)))
+        // No rehearsal shows what others added.
+        let unknown = || Applied { change: Change::Configured, ..applied(&object, false, None) };
+        (strict && options.dry_run).then(unknown)
     }
 }
 
-fn path(actor: &Actor<'_>, resource: &Resource, key: &ObjectKey, options: ApplyOptions) -> String {
+/// What is sent, and where to.
+struct Text {
+    path: String,
+    body: String,
+}
+
+fn path(actor: &Actor<'_>, resource: &Resource, key: &ObjectKey, options: ApplyOptions<'_>) -> String {
     let path = resource.object(key.namespace.as_deref(), &key.name, "");
     let dry_run = if options.dry_run { "&dryRun=All" } else { "" };
     format!("{path}?fieldManager={}&fieldValidation=Ignore{dry_run}", escape(&actor.manager.name))
@@ -178,9 +237,9 @@ fn taken(conflicts: &[FieldConflict], manager: &Manager) -> Vec<Taken> {
     all
 }
 
-fn hash(manager: &str, body: &str) -> u64 {
+fn hash(manager: &str, body: &str, options: ApplyOptions<'_>) -> u64 {
     let mut hasher = DefaultHasher::new();
-    (manager, body).hash(&mut hasher);
+    (manager, body, options.strict).hash(&mut hasher);
     hasher.finish()
 }
 
@@ -193,7 +252,14 @@ fn applied(object: &Value, created: bool, before: Option<&str>) -> Applied {
         (false, _) => Change::Configured,
     };
     let generation = object.pointer("/metadata/generation").and_then(Value::as_u64).unwrap_or(0);
-    Applied { change, uid: text("/metadata/uid"), resource_version, generation, taken: Vec::new() }
+    Applied {
+        change,
+        uid: text("/metadata/uid"),
+        resource_version,
+        generation,
+        taken: Vec::new(),
+        left: None,
+    }
 }
 
 #[cfg(test)]

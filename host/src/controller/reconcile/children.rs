@@ -120,10 +120,12 @@ impl Reconciler {
         let manager = revision.manifest.manager();
         let actor = actor(case, revision, &manager);
         let cached = self.cluster.tied(&revision.identity.name, &key).await;
-        let live = cached
-            .as_ref()
-            .map(|cached| Live { resource_version: &cached.resource_version, json: &cached.json });
-        let options = ApplyOptions { force: true, dry_run: false };
+        let live = cached.as_ref().map(|cached| Live {
+            resource_version: &cached.resource_version,
+            digest: cached.digest,
+            json: &cached.json,
+        });
+        let options = ApplyOptions { force: true, dry_run: false, strict: None };
         let applied =
             self.cluster.executor.apply(&actor, &resource, child, Tie::Reference, options, live).await;
         let applied = applied.map_err(|error| refused(&key, &error, &actor, "patch", &resource.plural))?;

@@ -5,13 +5,14 @@ use std::{collections::BTreeSet, fmt};
 use serde_json::Value;
 
 use pilothouse_sdk::{
-    ApplyItem, ApplyOptions, Change, DeleteOptions, Error, Event, Gvk, Kube, KubeError, Level, ObjectRef,
-    Taken,
+    Applied as ApplyAnswer, ApplyItem, ApplyOptions, Change, DeleteOptions, Error, Event, Gvk, Kube,
+    KubeError, Level, ObjectRef, Taken,
 };
 
 use crate::{
     call::Call,
     objects::{Key, Object},
+    options::DriftMode,
     ownership,
 };
 
@@ -77,7 +78,8 @@ impl Call<'_> {
     /// # Errors
     /// Passing failures.
     pub(crate) fn apply(&self, all: &Items<'_>, replace: bool) -> Result<Applied, Error> {
-        let options = ApplyOptions { force: true, dry_run: false, stop_on_error: true };
+        let strict = self.is_strict();
+        let options = ApplyOptions { force: true, dry_run: false, stop_on_error: true, strict };
         let mut changed = Vec::new();
         let mut at = 0;
         while let Some(items) = all.items.get(at..).filter(|items| !items.is_empty()) {
@@ -85,6 +87,10 @@ impl Call<'_> {
             let mut failed = None;
             for (answer, reference) in answers.into_iter().zip(all.references.get(at..).unwrap_or_default()) {
                 at += 1;
+                if let Ok(ApplyAnswer { left: Some(words), .. }) = &answer {
+                    let message = format!("what others added to {reference} cannot be taken away: {words}");
+                    self.ctx().publish(&Event::warning("AdditionsStay", message));
+                }
                 match answer {
                     Ok(applied) if applied.change == Change::Unchanged => {}
                     Ok(applied) => {
@@ -115,11 +121,16 @@ impl Call<'_> {
         Ok(Applied::Done(changed))
     }
 
+    /// Whether what others added to objects of the release is taken away.
+    pub(crate) fn is_strict(&self) -> bool {
+        self.settings().release.drift_detection.mode == DriftMode::Strict
+    }
+
     fn apply_anew(&self, all: &Items<'_>, at: usize) -> Result<Option<Applied>, Error> {
         let (Some(item), Some(reference)) = (all.items.get(at), all.references.get(at)) else {
             return Ok(None);
         };
-        let options = ApplyOptions { force: true, ..ApplyOptions::default() };
+        let options = ApplyOptions { force: true, strict: self.is_strict(), ..ApplyOptions::default() };
         match self.kube().apply(std::slice::from_ref(item), options).pop() {
             Some(Err(error)) => of_failure(error, reference).map(Some),
             _ => Ok(None),
@@ -146,7 +157,7 @@ impl Call<'_> {
     /// # Errors
     /// The first refusal, and passing failures.
     pub(crate) fn rehearse(&self, all: &Items<'_>, replace: bool) -> Result<(), Error> {
-        let options = ApplyOptions { force: true, dry_run: true, stop_on_error: false };
+        let options = ApplyOptions { force: true, dry_run: true, ..ApplyOptions::default() };
         let answers = self.kube().apply(all.items, options);
         let defined = defined_kinds(all);
         for (answer, reference) in answers.into_iter().zip(all.references) {

@@ -34,12 +34,17 @@ impl Host for Imports {
     fn apply(&self, items: &[ApplyItem], options: ApplyOptions) -> Vec<Result<Applied, KubeError>> {
         let items: Vec<_> = items
             .iter()
-            .map(|item| kube::ApplyItem { object: item.object.clone(), ownership: item.ownership.into() })
+            .map(|item| kube::ApplyItem {
+                object: item.object.clone(),
+                ownership: item.ownership.into(),
+                keep: item.keep.clone(),
+            })
             .collect();
         let options = kube::ApplyOptions {
             force: options.force,
             dry_run: options.dry_run,
             stop_on_error: options.stop_on_error,
+            strict: options.strict,
         };
         let answers = kube::apply(&items, options);
         answers.into_iter().map(|answer| answer.map(Into::into).map_err(Into::into)).collect()
@@ -207,6 +212,7 @@ impl From<kube::Applied> for Applied {
             resource_version: applied.resource_version,
             generation: applied.generation,
             taken: applied.taken.into_iter().map(Into::into).collect(),
+            left: applied.left,
         }
     }
 }

@@ -193,7 +193,7 @@ impl Session {
             return Err(bad_request("an applied object needs metadata.name"));
         }
         let request = Request::new(Verb::Apply, ref_of(&object)).body(object.clone());
-        self.request(request, |store| store.apply(object, options.force, options.dry_run, &self.writer))
+        self.request(request, |store| store.apply(object, options, &item.keep, &self.writer))
     }
 }
 

@@ -204,3 +204,64 @@ fn what_is_no_object_is_refused() {
         assert!(matches!(answer, Err(KubeError::Invalid(_))), "{bad}: {answer:?}");
     }
 }
+
+fn strictly(cluster: &Cluster, object: &Value, keep: &[&str]) -> Applied {
+    let item = ApplyItem::new(object).unwrap().ownership(Ownership::None).keep(keep.iter().copied());
+    let options = ApplyOptions { force: true, strict: true, ..ApplyOptions::default() };
+    cluster.user("host").apply(&[item], options).pop().unwrap().unwrap()
+}
+
+fn edit(cluster: &Cluster, object: &Value, patch: &Value) {
+    cluster.kubectl().patch_ref::<Value>(&reference(object), &Patch::strategic(patch).unwrap()).unwrap();
+}
+
+#[test]
+fn a_strict_apply_takes_away_what_others_added_and_says_whose_it_was() {
+    let cluster = Cluster::new();
+    let containers = json!([{"name": "app", "image": "a:1", "env": [{"name": "A", "value": "a"}]}]);
+    let object = deployment(&json!({"template": {"spec": {"containers": containers}}}));
+    assert_eq!(strictly(&cluster, &object, &[]).change, Change::Created);
+    edit(
+        &cluster,
+        &object,
+        &json!({"metadata": {"labels": {"tier": "front"}, "annotations": {"deployment.kubernetes.io/revision": "1"}},
+            "spec": {"replicas": 4, "template": {"spec": {"containers": [
+                {"name": "app", "env": [{"name": "B", "value": "b"}]}, {"name": "sidecar", "image": "s"}]}}}}),
+    );
+    let applied = strictly(&cluster, &object, &[]);
+    assert_eq!(applied.change, Change::Configured);
+    let [taken] = applied.taken.as_slice() else { panic!("{applied:?}") };
+    assert_eq!(taken.manager, "kubectl");
+    assert_eq!(
+        taken.fields,
+        [
+            ".metadata.labels.tier",
+            ".spec.template.spec.containers[name=\"app\"].env[name=\"B\"]",
+            ".spec.template.spec.containers[name=\"sidecar\"]"
+        ]
+    );
+    let now = live(&cluster, &object);
+    assert_eq!(now["spec"]["template"]["spec"]["containers"], containers);
+    assert_eq!(now["metadata"].get("labels"), None);
+    assert_eq!(now["metadata"]["annotations"], json!({"deployment.kubernetes.io/revision": "1"}));
+    assert_eq!(now["spec"]["replicas"], 4, "it does not name them");
+    assert_eq!(strictly(&cluster, &object, &[]).change, Change::Unchanged);
+}
+
+#[test]
+fn a_strict_apply_leaves_what_it_is_told_to_leave_and_what_came_by_a_subresource() {
+    let cluster = Cluster::new();
+    let object = deployment(&json!({"template": {"metadata": {"labels": {"a": "b"}}}}));
+    strictly(&cluster, &object, &[]);
+    let scale = Patch::merge(&json!({"spec": {"replicas": 3}})).unwrap().subresource("scale");
+    cluster.kubectl().patch_ref::<Value>(&reference(&object), &scale).unwrap();
+    let notes = json!({"metadata": {"annotations": {"a/keep": "1", "a/go": "2"}},
+        "spec": {"template": {"metadata": {"labels": {"c": "d"}}}}});
+    edit(&cluster, &object, &notes);
+    let keep = ["/metadata/annotations/a~1keep", "/spec/template"];
+    assert_eq!(strictly(&cluster, &object, &keep).taken[0].fields, [".metadata.annotations.a/go"]);
+    let now = live(&cluster, &object);
+    assert_eq!(now["metadata"]["annotations"], json!({"a/keep": "1"}));
+    assert_eq!(now["spec"]["template"]["metadata"]["labels"], json!({"a": "b", "c": "d"}));
+    assert_eq!(now["spec"]["replicas"], 3);
+}

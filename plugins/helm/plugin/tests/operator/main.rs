@@ -19,6 +19,7 @@ mod large;
 mod readiness;
 mod requests;
 mod scene;
+mod strict;
 mod uninstall;
 mod upgrade;
 mod values_from;
