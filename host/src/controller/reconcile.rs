@@ -269,6 +269,7 @@ impl Reconciler {
     pub fn forget(&self, key: &ObjectKey) {
         self.publisher.forget(key);
         self.quarantine.pardon(key);
+        self.plugin_metrics.forget(key);
     }
 
     fn context(&self, case: &Case<'_>, revision: &Arc<Revision>) -> Arc<HookContext> {

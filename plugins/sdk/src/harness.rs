@@ -45,6 +45,7 @@ mod inventory;
 mod kinds;
 mod managers;
 mod manifest;
+mod metrics;
 mod object;
 mod ownership;
 mod patch;

@@ -136,6 +136,10 @@ impl Host for Imports {
         metrics::gauge_set(name, value, labels);
     }
 
+    fn gauge_count(&self, name: &str, labels: &[(String, String)]) {
+        metrics::gauge_count(name, labels);
+    }
+
     fn observe_seconds(&self, name: &str, value: f64, labels: &[(String, String)]) {
         metrics::observe_seconds(name, value, labels);
     }
