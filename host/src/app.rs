@@ -47,7 +47,7 @@ use crate::status::events::Recorder;
 use crate::status::publish::Publisher;
 use crate::telemetry::series::PluginMetrics;
 use crate::telemetry::traces::{Traces, TracesError};
-use crate::telemetry::{ClientMetrics, SharedRegistry, register, start_logging};
+use crate::telemetry::{ClientMetrics, SharedRegistry, register, start_logging, tell_helm_operator};
 
 /// Why the host could not do its work.
 #[derive(Debug, thiserror::Error)]
@@ -138,6 +138,9 @@ async fn host(args: RunArgs) -> Result<(), AppError> {
     let config = Configuration::read(&args)?;
     let client = connect(&args).await?;
     let registry = SharedRegistry::default();
+    if config.has_entries() {
+        tell_helm_operator(&registry);
+    }
     let readiness = Readiness::default();
     readiness.wait_for("plugins", "the first look at the plugin directory");
     let plugin_metrics = Arc::new(PluginMetrics::default());

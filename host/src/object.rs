@@ -1,5 +1,7 @@
 //! Names of things in a cluster: kinds, objects, and the few facts about an object that the host itself reads.
 
+pub mod digest;
+
 use std::fmt;
 use std::sync::Arc;
 

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
@@ -56,6 +57,23 @@ fn quiet(filter: &str) -> Result<EnvFilter, tracing_subscriber::filter::ParseErr
 /// Registers metrics under a lock that nothing else holds for long.
 pub fn register(registry: &SharedRegistry, add: impl FnOnce(&mut Registry)) {
     add(&mut registry.lock().unwrap_or_else(PoisonError::into_inner));
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Build {
+    commit: &'static str,
+    version: &'static str,
+}
+
+/// Says which version runs by the name that operator-sdk's users have on their dashboards, `helm_operator_build_info`.
+pub fn tell_helm_operator(registry: &SharedRegistry) {
+    let build = Build {
+        commit: option_env!("PILOTHOUSE_COMMIT").unwrap_or("unknown"),
+        version: concat!("v", env!("CARGO_PKG_VERSION")),
+    };
+    let info = Family::<Build, Gauge>::default();
+    info.get_or_create(&build).set(1);
+    register(registry, |r| r.register("helm_operator_build_info", "Build information of the operator", info));
 }
 
 /// Labels of `rest_client_requests_total`, named as in controller-runtime.

@@ -1,21 +1,21 @@
 //! The only writer of objects.
 
-use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::{Mutex, PoisonError};
-
 use http::Method;
 use serde_json::Value;
 
+mod apply;
 mod deletion;
 mod fields;
+mod memory;
+mod strict;
 mod supersede;
 
+pub use apply::{Applied, ApplyOptions, Change, Live, Taken};
 pub use deletion::DeleteOptions;
-use fields::{drop_server_fields, key_of, namespace_of};
+use fields::{key_of, namespace_of};
+use memory::{LastApply, Memory};
 pub use supersede::Manager;
 
-use super::compare::holds;
 use super::ownership;
 use crate::capability::grants::Grants;
 use crate::capability::rule::Access;
@@ -69,160 +69,27 @@ pub enum Tie {
     Reference,
 }
 
-/// How to apply.
-#[derive(Clone, Copy, Debug)]
-pub struct ApplyOptions {
-    /// Take over fields of other managers.
-    pub force: bool,
-    /// Change nothing, ask only.
-    pub dry_run: bool,
-}
-
-/// What an apply did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
-    /// No request, or one that changed nothing.
-    Unchanged,
-    /// The object is new.
-    Created,
-    /// The object is another than before.
-    Configured,
-}
-
-/// The answer of an apply.
-#[derive(Clone, Debug)]
-pub struct Applied {
-    /// What it did.
-    pub change: Change,
-    /// `metadata.uid`.
-    pub uid: String,
-    /// `metadata.resourceVersion`.
-    pub resource_version: String,
-    /// `metadata.generation`, 0 where there is none.
-    pub generation: u64,
-}
-
-/// The live object as a cache holds it, for the comparison before a write.
-#[derive(Clone, Copy, Debug)]
-pub struct Live<'a> {
-    /// `metadata.resourceVersion`.
-    pub resource_version: &'a str,
-    /// The object's JSON text.
-    pub json: &'a [u8],
-}
-
-/// What our last apply of an object said and returned.
-#[derive(Clone, Debug)]
-struct LastApply {
-    /// Hash of manager and applied text.
-    said: u64,
-    resource_version: String,
-}
-
 /// Applies, patches and deletes objects. Remembers what it last applied, so that the same again costs nothing.
 #[derive(Debug)]
 pub struct Executor {
     api: Api,
-    last: Mutex<HashMap<ObjectKey, LastApply>>,
+    memory: Memory,
 }
 
 impl Executor {
     /// An executor without memories.
     pub fn new(api: Api) -> Self {
-        Self { api, last: Mutex::new(HashMap::new()) }
+        Self { api, memory: Memory::default() }
     }
 
     /// Whether this resource version is the one our own last apply of the object returned: then the change was ours.
     pub fn is_own_write(&self, key: &ObjectKey, resource_version: &str) -> bool {
-        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        last.get(key).is_some_and(|last| last.resource_version == resource_version)
+        self.memory.wrote(key, resource_version)
     }
 
     /// Forgets an object that is gone.
     pub fn forget(&self, key: &ObjectKey) {
-        self.last.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
-    }
-
-    /// Server-side apply of one object. Sends nothing when `live` already holds it and the last apply said the same.
-    ///
-    /// # Errors
-    /// Refusals of the grants and of the API server.
-    pub async fn apply(
-        &self,
-        actor: &Actor<'_>,
-        resource: &Resource,
-        mut object: Value,
-        tie: Tie,
-        options: ApplyOptions,
-        live: Option<Live<'_>>,
-    ) -> Result<Applied, WriteError> {
-        let key = key_of(resource, &object)?;
-        check(actor, "patch", resource, "", &key)?;
-        drop_server_fields(&mut object);
-        tie_to_owner(&mut object, actor, tie);
-        let body = object.to_string();
-        let said = hash(&actor.manager.name, &body);
-        if let Some(applied) = live.and_then(|live| self.unchanged(&key, said, &object, live)) {
-            return Ok(applied);
-        }
-        let mut path = resource.object(key.namespace.as_deref(), &key.name, "");
-        path.push_str(&format!("?fieldManager={}&fieldValidation=Ignore", escape(&actor.manager.name)));
-        if options.force {
-            path.push_str("&force=true");
-        }
-        if options.dry_run {
-            path.push_str("&dryRun=All");
-        }
-        let send = || {
-            let call = Call::new(Method::PATCH, path.clone(), actor.grants.account.as_deref());
-            self.api.send_json(call.body("application/apply-patch+yaml", body.clone().into_bytes()))
-        };
-        let (code, mut answer) = send().await?;
-        let mut said = said;
-        if !options.dry_run
-            && let Some(patch) = actor.manager.patch_for(&answer)
-        {
-            // Should it be broken off, the same text is sent again all the same.
-            self.remember(key.clone(), 0, "");
-            if self.take_over(actor, resource, &key, patch).await? {
-                // Only now those fields go that are not wanted any more.
-                (_, answer) = send().await?;
-            } else {
-                said = 0;
-            }
-        }
-        let before = live.map(|live| live.resource_version);
-        let mut applied = applied(&answer, code == 201, before);
-        if !options.dry_run {
-            self.remember(key, said, &applied.resource_version);
-        } else if applied.change == Change::Unchanged {
-            // A rehearsal leaves the resource version as it is, whatever it would change.
-            applied.change = Change::Configured;
-        }
-        Ok(applied)
-    }
-
-    /// The answer without a request, when nothing differs.
-    fn unchanged(&self, key: &ObjectKey, said: u64, desired: &Value, live: Live<'_>) -> Option<Applied> {
-        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned();
-        // Another text than last time may have dropped a field that still stands there under our name.
-        let same_text = last.as_ref().is_none_or(|last| last.said == said);
-        if !same_text {
-            return None;
-        }
-        let untouched = last.is_some_and(|last| last.resource_version == live.resource_version);
-        let object: Value = serde_json::from_slice(live.json).ok()?;
-        if object.pointer("/metadata/deletionTimestamp").is_some() || !(untouched || holds(&object, desired))
-        {
-            return None;
-        }
-        self.remember(key.clone(), said, live.resource_version);
-        Some(applied(&object, false, Some(live.resource_version)))
-    }
-
-    fn remember(&self, key: ObjectKey, said: u64, resource_version: &str) {
-        let last = LastApply { said, resource_version: resource_version.to_owned() };
-        self.last.lock().unwrap_or_else(PoisonError::into_inner).insert(key, last);
+        self.memory.forget(key);
     }
 
     /// Remembers a write that was no apply, so that it is known as ours when it is seen. What the next apply says is new.
@@ -231,7 +98,12 @@ impl Executor {
         let version = answer.pointer("/metadata/resourceVersion").and_then(Value::as_str);
         // Of others it is not heard when they go, so they would be remembered for ever.
         match version.filter(|_| ownership::owner_of(label).is_some()) {
-            Some(version) => self.remember(key, 0, version),
+            Some(version) => {
+                self.memory.remember(
+                    key,
+                    LastApply { resource_version: version.to_owned(), ..LastApply::default() },
+                );
+            }
             None => self.forget(&key),
         }
     }
@@ -374,22 +246,4 @@ fn check_access(
     let rbac_name = resource.rbac_name(subresource);
     let access = Access { verb, group: &resource.gvk.group, resource: &rbac_name, namespace, name };
     actor.grants.check(&access).map_err(WriteError::NotGranted)
-}
-
-fn hash(manager: &str, body: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    (manager, body).hash(&mut hasher);
-    hasher.finish()
-}
-
-fn applied(object: &Value, created: bool, before: Option<&str>) -> Applied {
-    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let resource_version = text("/metadata/resourceVersion");
-    let change = match (created, before) {
-        (true, _) => Change::Created,
-        (false, Some(before)) if before == resource_version => Change::Unchanged,
-        (false, _) => Change::Configured,
-    };
-    let generation = object.pointer("/metadata/generation").and_then(Value::as_u64).unwrap_or(0);
-    Applied { change, uid: text("/metadata/uid"), resource_version, generation }
 }

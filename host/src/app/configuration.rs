@@ -54,6 +54,11 @@ impl Configuration {
         Ok(Self { grants: Arc::new(grants), entries, namespaces })
     }
 
+    /// Whether there is a watches file, as a Helm operator has it.
+    pub(super) fn has_entries(&self) -> bool {
+        !self.entries.is_empty()
+    }
+
     /// Binds the kinds of the watches file, and `Release` where that was asked for; the answer is the trees to be watched.
     pub(super) fn bind(&self, args: &RunArgs, supervisor: &Arc<Supervisor>) -> Vec<Arc<Asset>> {
         let mut assets = Vec::new();

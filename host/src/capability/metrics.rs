@@ -28,6 +28,13 @@ impl metrics::Host for HookState {
         Ok(())
     }
 
+    async fn gauge_count(&mut self, name: String, labels: Vec<(String, String)>) -> wasmtime::Result<()> {
+        if self.budget.take(name.len()).is_ok() {
+            self.context.metrics.count(&self.context.plugin.name, &name, &labels, &self.context.owner.key);
+        }
+        Ok(())
+    }
+
     async fn observe_seconds(
         &mut self,
         name: String,

@@ -11,6 +11,10 @@ use serde_json::Value;
 use tokio::time::Instant;
 use tracing::Instrument as _;
 
+mod conflict;
+
+pub use conflict::FieldConflict;
+
 use super::fence::Fence;
 use crate::error_text::chain;
 use crate::telemetry::ClientMetrics;
@@ -106,6 +110,8 @@ pub struct ApiError {
     pub message: String,
     /// The server asked to wait so long.
     pub retry_after: Option<Duration>,
+    /// Whose fields stand in the way of an apply.
+    pub conflicts: Vec<FieldConflict>,
 }
 
 impl ApiError {
@@ -117,11 +123,19 @@ impl ApiError {
             reason: "BadRequest".to_owned(),
             message: message.into(),
             retry_after: None,
+            conflicts: Vec::new(),
         }
     }
 
     fn no_answer(message: String) -> Self {
-        Self { kind: ErrorKind::Unavailable, code: 0, reason: String::new(), message, retry_after: None }
+        Self {
+            kind: ErrorKind::Unavailable,
+            code: 0,
+            reason: String::new(),
+            message,
+            retry_after: None,
+            conflicts: Vec::new(),
+        }
     }
 }
 
@@ -308,13 +322,7 @@ impl Api {
         let body = Limited::new(body, call.max_bytes).collect().await.map_err(|error| {
             if error.is::<LengthLimitError>() {
                 let message = format!("the answer is larger than {} bytes", call.max_bytes);
-                ApiError {
-                    kind: ErrorKind::TooLarge,
-                    code: 0,
-                    reason: String::new(),
-                    message,
-                    retry_after: None,
-                }
+                ApiError { kind: ErrorKind::TooLarge, ..ApiError::no_answer(message) }
             } else {
                 ApiError::no_answer(format!("the API server's answer broke off: {error}"))
             }
@@ -368,7 +376,7 @@ fn failure(code: StatusCode, headers: &http::HeaderMap, body: &[u8]) -> ApiError
     let seconds = headers.get(header::RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
     let details = status.pointer("/details/retryAfterSeconds").and_then(Value::as_u64);
     let retry_after = seconds.or(details).map(Duration::from_secs);
-    ApiError { kind, code: code.as_u16(), reason, message, retry_after }
+    ApiError { kind, code: code.as_u16(), reason, message, retry_after, conflicts: conflict::all(&status) }
 }
 
 #[cfg(test)]

@@ -294,6 +294,7 @@ impl Reconciler {
         self.publisher.forget(key);
         self.quarantine.pardon(key);
         self.charts.forget(key);
+        self.plugin_metrics.forget(key);
     }
 
     fn context(&self, case: &Case<'_>, revision: &Arc<Revision>) -> Arc<HookContext> {

@@ -149,6 +149,7 @@ impl Supervisor {
             }
             stays
         });
+        self.reconciler.plugin_metrics.keep_counted(|object| bound.contains_key(&object.gvk));
     }
 
     fn enqueue(&self, owner: &ObjectKey, reason: Reason) {
@@ -207,6 +208,10 @@ impl Supervisor {
             // In this order: what is told after the first is routed, what was told before it is found by the second.
             self.routes().set(&key, watches.clone());
             self.observer.wish(&key, &binding.plugin, &watches, began);
+        }
+        if self.find(&key).is_none() {
+            // It went away meanwhile, and what the call said of it came after that.
+            self.reconciler.forget(&key);
         }
         self.queue.finish(work, done.verdict);
         if matches!(done.verdict, Verdict::Done) && !binding.resync.is_zero() {

@@ -19,7 +19,6 @@ use crate::object::{Gvk, ObjectKey};
 
 mod backoff;
 mod cached;
-mod digest;
 mod driver;
 mod failure;
 #[cfg(test)]

@@ -4,6 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::{Mutex, PoisonError};
 
+use self::census::Census;
+use crate::object::ObjectKey;
+
+mod census;
+
 /// Series one plugin may have.
 pub const MAX_SERIES: usize = 1_000;
 /// Upper bounds of the histogram of seconds.
@@ -21,6 +26,7 @@ enum Series {
 #[derive(Debug, Default)]
 pub struct PluginMetrics {
     series: Mutex<BTreeMap<(String, String), Series>>,
+    census: Mutex<Census>,
     dropped: std::sync::atomic::AtomicU64,
 }
 
@@ -47,7 +53,8 @@ impl PluginMetrics {
                 .filter(|((other, _), _)| other == name);
             let other_type =
                 same_name.is_some_and(|(_, s)| std::mem::discriminant(s) != std::mem::discriminant(start));
-            if same_plugin >= MAX_SERIES || other_type {
+            let counts = self.census.lock().unwrap_or_else(PoisonError::into_inner).counts(name);
+            if same_plugin >= MAX_SERIES || other_type || counts {
                 return self.drop_one();
             }
         }
@@ -88,6 +95,35 @@ impl PluginMetrics {
         });
     }
 
+    /// Counts an object in a gauge of objects by label.
+    pub fn count(&self, plugin: &str, name: &str, labels: &[(String, String)], object: &ObjectKey) {
+        let Some(labels) = render_labels(plugin, labels).filter(|_| is_metric_name(name)) else {
+            return self.drop_one();
+        };
+        let series = self.series.lock().unwrap_or_else(PoisonError::into_inner);
+        if series
+            .range((name.to_owned(), String::new())..)
+            .next()
+            .is_some_and(|((other, _), _)| other == name)
+        {
+            return self.drop_one();
+        }
+        let mut census = self.census.lock().unwrap_or_else(PoisonError::into_inner);
+        if !census.count(name, &labels, object) {
+            self.drop_one();
+        }
+    }
+
+    /// An object is gone: nothing counts it any more.
+    pub fn forget(&self, object: &ObjectKey) {
+        self.census.lock().unwrap_or_else(PoisonError::into_inner).forget(object);
+    }
+
+    /// Objects are no longer a plugin's business.
+    pub fn keep_counted(&self, keep: impl Fn(&ObjectKey) -> bool) {
+        self.census.lock().unwrap_or_else(PoisonError::into_inner).retain(keep);
+    }
+
     fn drop_one(&self) {
         self.dropped.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     }
@@ -113,7 +149,7 @@ impl PluginMetrics {
             }
             write_series(out, name, labels, value)?;
         }
-        Ok(())
+        self.census.lock().unwrap_or_else(PoisonError::into_inner).write(out)
     }
 }
 
@@ -187,6 +223,36 @@ mod tests {
         metrics.update("quiet", "y", &[], &Series::Gauge(0.0), |s| *s = Series::Gauge(1.0));
         assert!(text(&metrics).contains("dropped_total 5\n"));
         assert!(text(&metrics).contains("pilothouse_plugin_y{plugin=\"quiet\"} 1"));
+    }
+
+    #[test]
+    fn objects_are_counted_once_by_their_last_labels_until_they_are_gone() {
+        let metrics = PluginMetrics::default();
+        let key = |name: &str| {
+            ObjectKey::new(std::sync::Arc::new(crate::object::Gvk::new("g", "v1", "App")), Some("n"), name)
+        };
+        let count = |name: &str, state: &str| {
+            metrics.count("helm", "releases", &[("state".to_owned(), state.to_owned())], &key(name));
+        };
+        count("a", "pending");
+        count("a", "deployed");
+        count("b", "deployed");
+        count("c", "failed");
+        let line = |state: &str, n: u32| {
+            format!("pilothouse_plugin_releases{{plugin=\"helm\",state=\"{state}\"}} {n}\n")
+        };
+        let all = text(&metrics);
+        assert!(all.contains("# TYPE pilothouse_plugin_releases gauge\n"), "{all}");
+        assert!(all.contains(&line("deployed", 2)) && all.contains(&line("failed", 1)), "{all}");
+        assert!(!all.contains("pending"), "{all}");
+        metrics.forget(&key("a"));
+        assert!(text(&metrics).contains(&line("deployed", 1)));
+        metrics.keep_counted(|key| &*key.name != "c");
+        assert!(!text(&metrics).contains("failed"));
+        metrics.set("helm", "releases", &[], 1.0);
+        metrics.set("helm", "size", &[], 1.0);
+        metrics.count("helm", "size", &[], &key("a"));
+        assert!(text(&metrics).contains("dropped_total 2\n"), "a name has one type");
     }
 
     #[test]

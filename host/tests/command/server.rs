@@ -54,3 +54,40 @@ fn objects_are_held_against_the_cluster() {
     let offline = check("greeting: hello\n", &["--dry-run=client"]);
     assert_eq!(offline, Ok(()), "without a cluster nothing is held against it");
 }
+
+#[test]
+fn lookups_without_a_namespace_find_what_helm_finds() {
+    let Some(place) = place() else { return };
+    if std::env::var_os("PILOTHOUSE_NO_CLUSTER").is_some() {
+        return eprintln!("SKIPPED: PILOTHOUSE_NO_CLUSTER is set");
+    }
+    let cluster = Cluster::shared().unwrap();
+    let template = r#"
+one: {{ lookup "v1" "ConfigMap" "" "extension-apiserver-authentication" | toJson }}
+none: {{ lookup "v1" "ConfigMap" "kube-system" "nobody" | toJson }}
+all: {{ (lookup "v1" "ConfigMap" "" "").kind }}
+{{- range (lookup "v1" "ConfigMap" "" "").items }}
+{{- if eq .metadata.name "extension-apiserver-authentication" }}
+in: {{ .metadata.namespace }}
+{{- end }}
+{{- end }}
+wide: {{ (lookup "v1" "Namespace" "nowhere" "kube-system").metadata.name }}
+"#;
+    let configured = format!(
+        "{{{{- if false }}}}{{{{ end }}}}apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\ndata:{}",
+        template.replace('\n', "\n  ")
+    );
+    place.write("web/templates/config.yaml", &configured);
+    let kubeconfig = format!("--kubeconfig={}", cluster.kubeconfig().display());
+    let arguments = ["template", "rel", "./web", "--dry-run=server", &kubeconfig];
+    let ours = place.run(&arguments);
+    let mut helm = cluster.helm_command().unwrap();
+    let theirs = helm.current_dir(place.path()).args(arguments).output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert_eq!((text(&ours.stdout), text(&ours.stderr)), (text(&theirs.stdout), text(&theirs.stderr)));
+    let said = text(&ours.stdout);
+    assert!(
+        said.contains("one: {}") && said.contains("in: kube-system") && said.contains("all: ConfigMapList"),
+        "{said}"
+    );
+}

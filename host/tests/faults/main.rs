@@ -20,6 +20,7 @@ mod plugin_files;
 mod refusals;
 mod rest;
 mod rights;
+mod strict;
 mod swap;
 mod takeover;
 mod values;

@@ -10,13 +10,13 @@ use crate::release::small;
 
 /// What a reconciliation asks: neither watches, nor which kinds are served, which is asked whenever a definition moves
 /// (those of the tests beside this one do).
-fn is_asked(asked: &Asked) -> bool {
+pub(crate) fn is_asked(asked: &Asked) -> bool {
     !asked.watches() && !["/api", "/apis"].contains(&&*asked.path)
 }
 
 impl Bench {
     /// Has the object reconciled once more, without any reason to do something.
-    async fn touch(&self, host: &Host, release: &str, value: &str) {
+    pub(crate) async fn touch(&self, host: &Host, release: &str, value: &str) {
         let before = host.metric("controller_runtime_reconcile_total", &["helm"]).await;
         let touch = json!({"metadata": {"annotations": {"touched": value}}});
         self.merge(&self.path("player-stats", release), &touch).await;

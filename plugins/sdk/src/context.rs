@@ -131,6 +131,12 @@ impl Context {
         self.host.gauge_set(name, value, &owned(labels));
     }
 
+    /// Counts the object at hand in a gauge of objects by label: under each name an object counts once, with the labels it was
+    /// counted with last, until it is gone. Nothing of it survives the host, so every call counts.
+    pub fn count_object(&self, name: &str, labels: &[(&str, &str)]) {
+        self.host.gauge_count(name, &owned(labels));
+    }
+
     /// Observes a duration for a histogram of the plugin.
     pub fn observe(&self, name: &str, value: Duration, labels: &[(&str, &str)]) {
         self.host.observe_seconds(name, value.as_secs_f64(), &owned(labels));

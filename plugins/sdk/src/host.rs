@@ -72,6 +72,9 @@ pub trait Host: fmt::Debug {
     /// Sets a gauge.
     fn gauge_set(&self, name: &str, value: f64, labels: &[(String, String)]);
 
+    /// Counts the object that is being reconciled in a gauge of objects by label.
+    fn gauge_count(&self, name: &str, labels: &[(String, String)]);
+
     /// Observes a value for a histogram of seconds.
     fn observe_seconds(&self, name: &str, value: f64, labels: &[(String, String)]);
 

@@ -35,7 +35,7 @@ pub use self::kube::{
     list::{List, Pages},
     types::{
         Applied, ApplyItem, ApplyOptions, Change, Consistency, DeleteOptions, Ownership, Page, Patch,
-        PatchFormat, Propagation, Query, ReadOptions, ServedKind, ServerVersion,
+        PatchFormat, Propagation, Query, ReadOptions, ServedKind, ServerVersion, Taken,
     },
 };
 pub use outcome::{Finalized, Outcome, State, Trigger, Watch, WatchTarget};

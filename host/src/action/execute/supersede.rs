@@ -82,12 +82,12 @@ impl Executor {
     }
 }
 
-fn text<'a>(entry: &'a Value, field: &str) -> &'a str {
+pub(super) fn text<'a>(entry: &'a Value, field: &str) -> &'a str {
     entry.get(field).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// The union of two sets of fields (`FieldsV1`: a tree whose leaves are empty).
-fn unite(fields: &mut Map<String, Value>, more: &Map<String, Value>) {
+pub(super) fn unite(fields: &mut Map<String, Value>, more: &Map<String, Value>) {
     for (path, below) in more {
         match (fields.get_mut(path), below) {
             (Some(Value::Object(known)), Value::Object(below)) => unite(known, below),

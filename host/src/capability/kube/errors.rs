@@ -99,6 +99,7 @@ mod tests {
             reason: "Forbidden".to_owned(),
             message: message.to_owned(),
             retry_after: None,
+            conflicts: Vec::new(),
         }
     }
 

@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::errors::invalid;
 use crate::action::execute::{self, Applied, ApplyOptions, Live, Tie, WriteError};
 use crate::capability::rule::Access;
+use crate::controller::watch::Cached;
 use crate::object::{Gvk, ObjectKey};
 use crate::plugin::bindings::kube::{self, Error, Ownership, PatchFormat, Propagation};
 use crate::plugin::bindings::{ObjectRef, Status};
@@ -37,7 +38,7 @@ impl HookState {
         item: &kube::ApplyItem,
         options: kube::ApplyOptions,
     ) -> Result<kube::Applied, Error> {
-        self.admit(item.object.len())?;
+        self.admit(item.object.len() + item.keep.iter().map(String::len).sum::<usize>())?;
         let cx = Arc::clone(&self.context);
         let (object, gvk) = parse(&item.object)?;
         let resource = cx.resource(&gvk).await?;
@@ -48,13 +49,12 @@ impl HookState {
             (Some(key), Tie::Mark | Tie::Reference) => cx.cluster.tied(&cx.plugin.name, key).await,
             _ => None,
         };
-        let live = cached
-            .as_ref()
-            .map(|cached| Live { resource_version: &cached.resource_version, json: &cached.json });
+        let live = cached.as_deref().map(live_of);
         if live.is_none() {
             cx.pace().await?;
         }
-        let how = ApplyOptions { force: options.force, dry_run: options.dry_run };
+        let strict = options.strict.then_some(item.keep.as_slice());
+        let how = ApplyOptions { force: options.force, dry_run: options.dry_run, strict };
         let done = cx.cluster.executor.apply(&cx.actor(), &resource, object, tie, how, live).await;
         let access = Access {
             verb: "patch",
@@ -196,7 +196,17 @@ fn wit_applied(applied: Applied) -> kube::Applied {
         uid: applied.uid,
         resource_version: applied.resource_version,
         generation: applied.generation,
+        taken: applied.taken.into_iter().map(wit_taken).collect(),
+        left: applied.left,
     }
+}
+
+fn live_of(cached: &Cached) -> Live<'_> {
+    Live { resource_version: &cached.resource_version, digest: cached.digest, json: &cached.json }
+}
+
+fn wit_taken(taken: execute::Taken) -> kube::Taken {
+    kube::Taken { manager: taken.manager, fields: taken.fields }
 }
 
 fn skipped() -> Error {

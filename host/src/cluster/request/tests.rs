@@ -41,3 +41,22 @@ async fn behind_the_fence_nothing_is_written_and_questions_are_asked() {
     assert_eq!(send(Method::GET, map).await.unwrap(), 200);
     assert_eq!(send(Method::POST, REVIEW).await.unwrap(), 200);
 }
+
+#[test]
+fn a_refused_apply_names_whose_fields_stand_in_its_way() {
+    let status = serde_json::json!({"kind": "Status", "reason": "Conflict", "code": 409,
+    "message": "Apply failed with 2 conflicts: …",
+    "details": {"causes": [
+        {"reason": "FieldManagerConflict", "message": "conflict with \"kubectl-edit\" using apps/v1", "field": ".spec.paused"},
+        {"reason": "FieldManagerConflict", "field": ".spec.replicas",
+            "message": "conflict with \"kubectl\" with subresource \"scale\" using apps/v1"},
+        {"reason": "FieldValueInvalid", "message": "\"x\" is none", "field": ".spec"},
+    ]}});
+    let error = failure(StatusCode::CONFLICT, &http::HeaderMap::new(), status.to_string().as_bytes());
+    assert_eq!(error.kind, ErrorKind::Conflict);
+    let named: Vec<_> =
+        error.conflicts.iter().map(|one| (one.manager.as_str(), one.field.as_str())).collect();
+    assert_eq!(named, [("kubectl-edit", ".spec.paused"), ("kubectl", ".spec.replicas")]);
+    let moved = failure(StatusCode::CONFLICT, &http::HeaderMap::new(), br#"{"reason": "Conflict"}"#);
+    assert!(moved.conflicts.is_empty());
+}

@@ -1,6 +1,7 @@
 //! Declarative children: inventory, apply, prune. A crash between any two requests is made good by the next call.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -13,7 +14,9 @@ use crate::controller::discovery::DiscoveryError;
 use crate::controller::queue::Verdict;
 use crate::object::Owner;
 use crate::object::{Gvk, ObjectKey};
+use crate::plugin::bindings::{Event, EventType};
 use crate::plugin::revision::Revision;
+use crate::status::events::Regarding;
 
 /// What kept the children from being as they should.
 pub(super) struct Problem {
@@ -117,13 +120,23 @@ impl Reconciler {
         let manager = revision.manifest.manager();
         let actor = actor(case, revision, &manager);
         let cached = self.cluster.tied(&revision.identity.name, &key).await;
-        let live = cached
-            .as_ref()
-            .map(|cached| Live { resource_version: &cached.resource_version, json: &cached.json });
-        let options = ApplyOptions { force: true, dry_run: false };
+        let live = cached.as_ref().map(|cached| Live {
+            resource_version: &cached.resource_version,
+            digest: cached.digest,
+            json: &cached.json,
+        });
+        let options = ApplyOptions { force: true, dry_run: false, strict: None };
         let applied =
             self.cluster.executor.apply(&actor, &resource, child, Tie::Reference, options, live).await;
-        applied.map(drop).map_err(|error| refused(&key, &error, &actor, "patch", &resource.plural))
+        let applied = applied.map_err(|error| refused(&key, &error, &actor, "patch", &resource.plural))?;
+        if !applied.taken.is_empty() {
+            let taken: Vec<String> = applied.taken.iter().map(ToString::to_string).collect();
+            let message = format!("took fields of {key} over from {}", taken.join("; "));
+            let reason = "FieldsTakenOver".to_owned();
+            let regarding = Regarding { key: case.owner.key.clone(), uid: Arc::clone(&case.owner.uid) };
+            self.recorder.publish(&regarding, Event { event_type: EventType::Normal, reason, message });
+        }
+        Ok(())
     }
 
     async fn delete_child(&self, case: &Case<'_>, revision: &Revision, entry: &Entry) -> Result<(), Problem> {

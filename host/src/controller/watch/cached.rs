@@ -8,11 +8,9 @@ use kube::api::{ApiResource, ObjectMeta};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
-use super::digest::{Digests, digests};
 use crate::action::ownership::{OWNER_LABEL, PLUGIN_LABEL};
+use crate::object::digest::{Digests, LAST_APPLIED, digests};
 use crate::object::{Gvk, ObjectKey};
-
-const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// A cached object.
 #[derive(Clone, PartialEq, Eq)]

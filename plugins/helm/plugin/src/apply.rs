@@ -1,16 +1,18 @@
 //! The release's objects in the cluster: applied, pruned, deleted.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, fmt};
 
 use serde_json::Value;
 
 use pilothouse_sdk::{
-    ApplyItem, ApplyOptions, Change, DeleteOptions, Error, Gvk, Kube, KubeError, Level, ObjectRef,
+    Applied as ApplyAnswer, ApplyItem, ApplyOptions, Change, DeleteOptions, Error, Event, Gvk, Kube,
+    KubeError, Level, ObjectRef, Taken,
 };
 
 use crate::{
     call::Call,
     objects::{Key, Object},
+    options::DriftMode,
     ownership,
 };
 
@@ -18,11 +20,38 @@ use crate::{
 #[derive(Debug)]
 pub(crate) enum Applied {
     /// All are as they should be; these had to be created or changed.
-    Done(Vec<ObjectRef>),
+    Done(Vec<Changed>),
     /// A kind is not served yet.
     WaitingFor(Gvk),
     /// The cluster refuses one of them, and asking again would not help.
     Refused(String),
+}
+
+/// An object that had to be created or changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Changed {
+    pub(crate) reference: ObjectRef,
+    /// What of it was others', and is not any more.
+    pub(crate) taken: Vec<Taken>,
+}
+
+/// Fields of one manager that a sentence names.
+const MOST_NAMED: usize = 3;
+
+/// `apps/v1 Deployment shop/web (kubectl-edit: .spec.paused, .spec.replicas)`
+impl fmt::Display for Changed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.reference)?;
+        for (at, Taken { manager, fields }) in self.taken.iter().enumerate() {
+            f.write_str(if at == 0 { " (" } else { "; " })?;
+            let named = fields.get(..MOST_NAMED).unwrap_or(fields);
+            write!(f, "{manager}: {}", named.join(", "))?;
+            if fields.len() > named.len() {
+                write!(f, " and {} more", fields.len() - named.len())?;
+            }
+        }
+        f.write_str(if self.taken.is_empty() { "" } else { ")" })
+    }
 }
 
 /// Objects with the items they are applied as.
@@ -49,7 +78,8 @@ impl Call<'_> {
     /// # Errors
     /// Passing failures.
     pub(crate) fn apply(&self, all: &Items<'_>, replace: bool) -> Result<Applied, Error> {
-        let options = ApplyOptions { force: true, dry_run: false, stop_on_error: true };
+        let strict = self.is_strict();
+        let options = ApplyOptions { force: true, dry_run: false, stop_on_error: true, strict };
         let mut changed = Vec::new();
         let mut at = 0;
         while let Some(items) = all.items.get(at..).filter(|items| !items.is_empty()) {
@@ -57,9 +87,15 @@ impl Call<'_> {
             let mut failed = None;
             for (answer, reference) in answers.into_iter().zip(all.references.get(at..).unwrap_or_default()) {
                 at += 1;
+                if let Ok(ApplyAnswer { left: Some(words), .. }) = &answer {
+                    let message = format!("what others added to {reference} cannot be taken away: {words}");
+                    self.ctx().publish(&Event::warning("AdditionsStay", message));
+                }
                 match answer {
                     Ok(applied) if applied.change == Change::Unchanged => {}
-                    Ok(_) => changed.push(reference.clone()),
+                    Ok(applied) => {
+                        changed.push(Changed { reference: reference.clone(), taken: applied.taken });
+                    }
                     Err(error) => {
                         failed = Some((error, reference));
                         break;
@@ -76,7 +112,7 @@ impl Call<'_> {
                     if let Some(refused) = self.apply_anew(all, at)? {
                         return Ok(refused);
                     }
-                    changed.push(reference.clone());
+                    changed.push(Changed { reference: reference.clone(), taken: Vec::new() });
                     at += 1;
                 }
                 Some((error, reference)) => return of_failure(error, reference),
@@ -85,11 +121,16 @@ impl Call<'_> {
         Ok(Applied::Done(changed))
     }
 
+    /// Whether what others added to objects of the release is taken away.
+    pub(crate) fn is_strict(&self) -> bool {
+        self.settings().release.drift_detection.mode == DriftMode::Strict
+    }
+
     fn apply_anew(&self, all: &Items<'_>, at: usize) -> Result<Option<Applied>, Error> {
         let (Some(item), Some(reference)) = (all.items.get(at), all.references.get(at)) else {
             return Ok(None);
         };
-        let options = ApplyOptions { force: true, ..ApplyOptions::default() };
+        let options = ApplyOptions { force: true, strict: self.is_strict(), ..ApplyOptions::default() };
         match self.kube().apply(std::slice::from_ref(item), options).pop() {
             Some(Err(error)) => of_failure(error, reference).map(Some),
             _ => Ok(None),
@@ -101,13 +142,22 @@ impl Call<'_> {
         deleted.map(drop).map_err(|error| Error::from(error).context(format_args!("replacing {reference}")))
     }
 
+    /// Tells whose fields became the release's own.
+    pub(crate) fn tell_taken(&self, revision: u32, changed: &[Changed]) {
+        let taken: Vec<&Changed> = changed.iter().filter(|changed| !changed.taken.is_empty()).collect();
+        if !taken.is_empty() {
+            let message = format!("revision {revision} took fields of others over: {}", listed(&taken));
+            self.ctx().publish(&Event::normal("FieldsTakenOver", message));
+        }
+    }
+
     /// Asks the API server what it would say to these objects, changing nothing. What depends on other objects of the
     /// same release (a namespace, a kind) cannot be answered before those are there, and counts as accepted.
     ///
     /// # Errors
     /// The first refusal, and passing failures.
     pub(crate) fn rehearse(&self, all: &Items<'_>, replace: bool) -> Result<(), Error> {
-        let options = ApplyOptions { force: true, dry_run: true, stop_on_error: false };
+        let options = ApplyOptions { force: true, dry_run: true, ..ApplyOptions::default() };
         let answers = self.kube().apply(all.items, options);
         let defined = defined_kinds(all);
         for (answer, reference) in answers.into_iter().zip(all.references) {
@@ -182,6 +232,11 @@ impl Call<'_> {
     }
 }
 
+/// Objects for a sentence.
+pub(crate) fn listed(objects: &[impl ToString]) -> String {
+    objects.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
 /// Whether an object can be made anew where it cannot be changed. What holds data, or takes other objects along when
 /// it goes, cannot.
 fn is_replaceable(error: &KubeError, reference: &ObjectRef) -> bool {
@@ -230,5 +285,25 @@ pub(crate) fn require(kube: &Kube, verb: &str, reference: &ObjectRef) -> Result<
             Err(Error::retry("Forbidden", message))
         }
         Err(error) => Err(Error::from(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_changed_object_is_told_with_those_who_had_its_fields() {
+        let reference = ObjectRef::new(Gvk::new("apps", "v1", "Deployment"), "shop", "web");
+        let taken = |manager: &str, fields: &[&str]| Taken {
+            manager: manager.to_owned(),
+            fields: fields.iter().map(|field| (*field).to_owned()).collect(),
+        };
+        let told = |taken| Changed { reference: reference.clone(), taken }.to_string();
+        assert_eq!(told(vec![]), "apps/v1 Deployment shop/web");
+        assert_eq!(
+            told(vec![taken("kubectl", &[".a"]), taken("vim", &[".a", ".b", ".c", ".d", ".e"])]),
+            "apps/v1 Deployment shop/web (kubectl: .a; vim: .a, .b, .c and 2 more)"
+        );
     }
 }

@@ -1,6 +1,9 @@
 //! One hook call: who it is for, and what was found out during it.
 
-use std::{cell::RefCell, rc::Rc};
+use std::{
+    cell::{Cell, RefCell},
+    rc::Rc,
+};
 
 use helm_release::Stored;
 use jiff::Timestamp;
@@ -11,6 +14,7 @@ use crate::{
     HelmOperator,
     decorate::Owner,
     kinds::Kinds,
+    measures::State,
     settings::{Annotations, Settings},
     store::Store,
 };
@@ -29,6 +33,7 @@ pub(crate) struct Call<'a> {
     kinds: RefCell<Option<Rc<Kinds>>>,
     watches: RefCell<Vec<Watch>>,
     told: RefCell<Option<Condition>>,
+    state: Cell<Option<State>>,
 }
 
 impl<'a> Call<'a> {
@@ -68,6 +73,7 @@ impl<'a> Call<'a> {
             kinds: RefCell::default(),
             watches: RefCell::default(),
             told: RefCell::default(),
+            state: Cell::default(),
         })
     }
 
@@ -109,6 +115,16 @@ impl<'a> Call<'a> {
     /// The records of the release.
     pub(crate) fn store(&self) -> Store<'_> {
         Store::new(self.ctx, &self.owner, self.now)
+    }
+
+    /// Notes where the release stands, for who counts.
+    pub(crate) fn stands_at(&self, state: State) {
+        self.state.set(Some(state));
+    }
+
+    /// Where the release stands; none: as it did before the call.
+    pub(crate) fn state(&self) -> Option<State> {
+        self.state.get()
     }
 
     /// Has the object woken by something else as well, whatever becomes of the call.

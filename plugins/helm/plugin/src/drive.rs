@@ -105,7 +105,10 @@ impl Call<'_> {
         };
         let all = Items { references: &references, items: &items };
         match self.measured("helm_apply_seconds", || self.apply(&all, replace))? {
-            Applied::Done(_) => self.prune_origins(record.version, history, &keys),
+            Applied::Done(changed) => {
+                self.tell_taken(record.version, &changed);
+                self.prune_origins(record.version, history, &keys)
+            }
             // Before its definition was applied nobody could tell whether it belongs into a namespace.
             Applied::Refused(message) if let Some(kind) = unknown => {
                 self.forget_kinds();

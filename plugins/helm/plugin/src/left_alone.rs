@@ -19,6 +19,12 @@ use crate::{
 const OPT_OUT: [&str; 2] = ["helm.pilothouse.dev/driftDetection", "helm.toolkit.fluxcd.io/driftDetection"];
 const REPLICAS: &str = "/spec/replicas";
 
+/// What stays of an object whoever added it: what a rule names, and how it says that nobody is to look after it.
+pub(crate) fn kept(exception: Option<&Exception>) -> impl Iterator<Item = String> {
+    let opt_out = OPT_OUT.map(|name| format!("/metadata/annotations/{}", name.replace('/', "~1")));
+    exception.map(|exception| exception.paths.clone()).into_iter().flatten().chain(opt_out)
+}
+
 /// What objects are asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
@@ -167,6 +173,7 @@ impl Call<'_> {
             return Ok(None);
         };
         match prepared.exceptions.get(&at) {
+            None if purpose == Purpose::Repair && self.is_opted_out(reference) => Ok(None),
             None => Ok(Some(Cow::Borrowed(item))),
             Some(exception) => self.with_live_values(exception, (reference, item), prepared, purpose),
         }
@@ -214,11 +221,17 @@ impl Call<'_> {
                 ours.clone_from(theirs);
             }
         }
-        // To say the same of somebody else's field once more would be a write for nothing.
-        if purpose != Purpose::Operation && holds(&live, &object) {
+        // To say the same of somebody else's field once more would be a write for nothing, unless there is more to see.
+        if purpose != Purpose::Operation && !self.is_strict() && holds(&live, &object) {
             return Ok(None);
         }
         Ok(Some(Cow::Owned(ApplyItem { object: object.to_string(), ..item.clone() })))
+    }
+
+    /// Whether an object says that nobody is to look after it, as far as is known.
+    pub(crate) fn is_opted_out(&self, reference: &ObjectRef) -> bool {
+        let kube = self.kube().clone().only(["metadata.annotations"]);
+        kube.get_ref::<Value>(reference).ok().flatten().is_some_and(|live| opts_out(&live))
     }
 
     /// Whether an autoscaler that is not of the release scales an object. Asked only where its replicas differ.

@@ -48,7 +48,10 @@ use std::cell::RefCell;
 
 use pilothouse_sdk::{Context, Dynamic, Error, Finalized, Outcome, Reconciler};
 
-use crate::{call::Call, charts::Charts, elsewhere::Wanted, reconcile::Reconciliation, releases::Releases};
+use crate::{
+    call::Call, charts::Charts, elsewhere::Wanted, measures::State, reconcile::Reconciliation,
+    releases::Releases,
+};
 
 /// The allocator of the C library took a sixth of the time of a rendering.
 #[cfg(target_family = "wasm")]
@@ -68,7 +71,9 @@ impl Reconciler for HelmOperator {
     fn reconcile(&self, ctx: &Context, object: &Dynamic) -> Result<Outcome, Error> {
         let call = Call::open(self, ctx, object)?;
         if call.settings().release.suspend || call.annotations().suspend {
-            return Ok(call.suspended());
+            let outcome = call.suspended();
+            call.count_release(None);
+            return Ok(outcome);
         }
         let result = match call.chart() {
             Ok(Wanted::Here(chart)) => match Reconciliation::open(&call, chart) {
@@ -80,11 +85,16 @@ impl Reconciler for HelmOperator {
         };
         let result = call.with_chart_told(result);
         call.count_reconcile(if result.is_ok() { "success" } else { "error" });
+        call.count_release(result.as_ref().err());
         result
     }
 
     fn finalize(&self, ctx: &Context, object: &Dynamic) -> Result<Finalized, Error> {
-        Call::open(self, ctx, object)?.uninstall()
+        let call = Call::open(self, ctx, object)?;
+        let result = call.uninstall();
+        call.stands_at(State::Uninstalling);
+        call.count_release(None);
+        result
     }
 }
 

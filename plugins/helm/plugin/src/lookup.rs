@@ -39,7 +39,8 @@ impl Lookup for ClusterLookup {
                 json!({"apiVersion": api_version, "kind": format!("{kind}List"), "metadata": {}, "items": items}),
             )
         } else if namespaced && namespace.is_none() {
-            return Err(format!("an object of kind {kind} cannot be looked up without a namespace"));
+            // There is nothing under the path that Helm asks for then.
+            None
         } else {
             self.kube.get_ref(&ObjectRef::new(gvk, namespace, name)).map_err(|error| error.to_string())?
         };

@@ -2,12 +2,46 @@
 
 use std::time::Duration;
 
+use crate::{apply::Changed, call::Call, report::is_passing};
 use helm_release::Action;
-use pilothouse_sdk::ObjectRef;
+use pilothouse_sdk::Error;
 
-use crate::call::Call;
+/// Where a release stands, as far as it is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum State {
+    /// What is wanted is deployed.
+    Deployed,
+    /// Something is under way, or is waited for.
+    Pending,
+    /// The last attempt failed.
+    Failed,
+    /// Nobody looks after it.
+    Suspended,
+    /// It goes with its object.
+    Uninstalling,
+}
+
+impl State {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Deployed => "deployed",
+            Self::Pending => "pending",
+            Self::Failed => "failed",
+            Self::Suspended => "suspended",
+            Self::Uninstalling => "uninstalling",
+        }
+    }
+}
 
 impl Call<'_> {
+    /// Counts the release among those that stand where it does. A failure that passes by itself moves it nowhere.
+    pub(crate) fn count_release(&self, failure: Option<&Error>) {
+        let failed = failure.filter(|error| !is_passing(error)).map(|_| State::Failed);
+        if let Some(state) = failed.or_else(|| self.state().filter(|_| failure.is_none())) {
+            self.ctx().count_object("helm_releases", &[("state", state.as_str())]);
+        }
+    }
+
     /// Does something and measures how long it takes.
     pub(crate) fn measured<T>(&self, name: &str, work: impl FnOnce() -> T) -> T {
         let began = self.ctx().now();
@@ -36,9 +70,9 @@ impl Call<'_> {
     }
 
     /// Objects were changed back.
-    pub(crate) fn count_drift(&self, objects: &[ObjectRef]) {
+    pub(crate) fn count_drift(&self, objects: &[Changed]) {
         for object in objects {
-            self.ctx().count("helm_drift_corrected", 1.0, &[("kind", &object.kind.kind)]);
+            self.ctx().count("helm_drift_corrected", 1.0, &[("kind", &object.reference.kind.kind)]);
         }
     }
 }

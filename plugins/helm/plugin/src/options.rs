@@ -65,6 +65,8 @@ pub(crate) enum DriftMode {
     Warn,
     /// Nobody looks.
     Disabled,
+    /// At once, and what others added is taken away as well.
+    Strict,
 }
 
 /// Fields that are somebody else's to change.

@@ -128,7 +128,9 @@ impl Call<'_> {
         let chart = stored.release.chart_name().unwrap_or_default();
         let references: Vec<ObjectRef> = objects.iter().map(|object| object.reference.clone()).collect();
         let exceptions = self.exceptions(&objects);
-        let items = self.items(objects, &chart.name);
+        let items = self.items(objects, &chart.name).into_iter().enumerate();
+        let items: Vec<ApplyItem> =
+            items.map(|(at, item)| item.keep(left_alone::kept(exceptions.get(&at)))).collect();
         let size = items.iter().map(|item| item.object.len()).sum();
         Ok(Prepared {
             revision: stored.release.version,

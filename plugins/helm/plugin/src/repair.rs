@@ -3,11 +3,11 @@
 use std::rc::Rc;
 
 use helm_release::{Operation, Status};
-use pilothouse_sdk::{ApplyOptions, Change, Error, Event, KubeError, ObjectRef, Watch};
+use pilothouse_sdk::{ApplyOptions, Change, Error, Event, KubeError, Watch};
 use serde_json::Value;
 
 use crate::{
-    apply::{Applied, Items, is_refusal},
+    apply::{Applied, Changed, Items, is_refusal, listed},
     call::Call,
     drive::Ended,
     left_alone::Purpose,
@@ -18,12 +18,12 @@ use crate::{
 
 impl Call<'_> {
     /// Applies a deployed revision; what had to be changed is drift. Answers what differs and is left as it is.
-    pub(crate) fn repair(&self, prepared: &Prepared) -> Result<Vec<ObjectRef>, Error> {
+    pub(crate) fn repair(&self, prepared: &Prepared) -> Result<Vec<Changed>, Error> {
         self.repair_or_adopt(prepared, false)
     }
 
     /// The same for a release that was there before us: what is written then are our marks.
-    pub(crate) fn repair_or_adopt(&self, prepared: &Prepared, adopts: bool) -> Result<Vec<ObjectRef>, Error> {
+    pub(crate) fn repair_or_adopt(&self, prepared: &Prepared, adopts: bool) -> Result<Vec<Changed>, Error> {
         let failed = |error| {
             let error = explain(error, Concern::Reconcile);
             self.watched_failure(error, Some(prepared))
@@ -48,6 +48,7 @@ impl Call<'_> {
                         prepared.revision
                     );
                     self.ctx().publish(&Event::normal("ReleaseAdopted", message));
+                    self.tell_taken(prepared.revision, &changed);
                     return Ok(Vec::new());
                 }
                 let message = format!("changed back to revision {}: {}", prepared.revision, listed(&changed));
@@ -63,8 +64,8 @@ impl Call<'_> {
     }
 
     /// Which objects are not as they would be applied.
-    fn differing(&self, all: &Items<'_>) -> Result<Vec<ObjectRef>, KubeError> {
-        let options = ApplyOptions { force: true, dry_run: true, stop_on_error: false };
+    fn differing(&self, all: &Items<'_>) -> Result<Vec<Changed>, KubeError> {
+        let options = ApplyOptions { force: true, dry_run: true, ..ApplyOptions::default() };
         let answers = self.kube().apply(all.items, options);
         let mut differing = Vec::new();
         for ((answer, reference), item) in answers.into_iter().zip(all.references).zip(all.items) {
@@ -73,12 +74,12 @@ impl Call<'_> {
                 Ok(applied) => {
                     let live: Option<Value> = self.kube().get_ref(reference)?;
                     if live.is_none_or(|live| differs(&live, &item.object, applied.generation)) {
-                        differing.push(reference.clone());
+                        differing.push(Changed { reference: reference.clone(), taken: applied.taken });
                     }
                 }
                 // What the cluster does not want as it is told by who applies it.
                 Err(error) if is_refusal(&error) || matches!(error, KubeError::UnknownKind(_)) => {
-                    differing.push(reference.clone());
+                    differing.push(Changed { reference: reference.clone(), taken: Vec::new() });
                 }
                 Err(error) => return Err(error),
             }
@@ -140,11 +141,6 @@ pub(crate) struct Kept {
     pub(crate) watches: Vec<Watch>,
     /// What is deployed.
     pub(crate) deployed: Option<Rc<Prepared>>,
-}
-
-/// Objects for a sentence.
-pub(crate) fn listed(objects: &[ObjectRef]) -> String {
-    objects.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 /// Whether a live object differs from what is applied. The API server counts changes of a specification; it counts none of

@@ -7,7 +7,14 @@ use jiff::Timestamp;
 use pilothouse_sdk::{Condition, Error, Event, ObjectRef, Outcome, Trigger, Watch, WatchTarget};
 use serde_json::{Value, json};
 
-use crate::{call::Call, readiness::trigger, releases::Prepared, repair::listed, store::secret_kind};
+use crate::{
+    apply::{Changed, listed},
+    call::Call,
+    measures::State,
+    readiness::trigger,
+    releases::Prepared,
+    store::secret_kind,
+};
 
 /// So many objects are listed in status: it has to stay small enough to be stored.
 const MOST_LISTED: usize = 2000;
@@ -47,10 +54,15 @@ impl Concern {
 const PASSING: [&str; 6] =
     ["TooManyRequests", "ServiceUnavailable", "BudgetExhausted", "Conflict", "ReleaseMoved", "RequestFailed"];
 
+/// Whether a failure passes by itself.
+pub(crate) fn is_passing(error: &Error) -> bool {
+    PASSING.contains(&error.reason())
+}
+
 /// Adds the condition that tells of a failure, unless it passes by itself.
 pub(crate) fn explain(error: Error, concern: Concern) -> Error {
     let error = error.condition(Condition::new("Initialized", true));
-    if PASSING.contains(&error.reason()) {
+    if is_passing(&error) {
         return error;
     }
     let condition = concern.failed(error.message());
@@ -73,6 +85,7 @@ pub(crate) struct Pause {
 impl Call<'_> {
     /// The release is deployed as wanted.
     pub(crate) fn deployed(&self, prepared: &Prepared, inputs: &str, by_hand: Option<&str>) -> Outcome {
+        self.stands_at(State::Deployed);
         let outcome =
             self.state_of(prepared).drop_condition("ReleaseFailed").drop_condition("Irreconcilable");
         let outcome = outcome.drop_condition("Paused");
@@ -89,13 +102,14 @@ impl Call<'_> {
 
     /// Nobody looks after the release for now. What is said of it stays.
     pub(crate) fn suspended(&self) -> Outcome {
+        self.stands_at(State::Suspended);
         let message = "nothing is done until it is resumed; only a deletion is carried out";
         let paused = Condition::new("Paused", true).reason("Suspended").message(message);
         self.watched(Outcome::progressing("Suspended", message).condition(paused), None)
     }
 
     /// Tells what differs from the release and is left as it is.
-    pub(crate) fn drifted(&self, outcome: Outcome, prepared: &Prepared, differing: &[ObjectRef]) -> Outcome {
+    pub(crate) fn drifted(&self, outcome: Outcome, prepared: &Prepared, differing: &[Changed]) -> Outcome {
         if differing.is_empty() {
             return outcome.drop_condition("Drifted");
         }
@@ -116,6 +130,7 @@ impl Call<'_> {
         message: &str,
         until: Timestamp,
     ) -> Outcome {
+        self.stands_at(State::Failed);
         let next = if until == NEVER {
             "it is not tried again until something else is wanted or the annotation helm.pilothouse.dev/reset-at changes"
                 .to_owned()
@@ -158,6 +173,7 @@ impl Call<'_> {
 
     /// Something has to happen first.
     pub(crate) fn paused(&self, pause: Pause, prepared: Option<&Prepared>) -> Outcome {
+        self.stands_at(State::Pending);
         let mut outcome = Outcome::progressing(pause.reason, pause.message);
         outcome = outcome.condition(Condition::new("Initialized", true));
         outcome = pause.watches.into_iter().fold(outcome, Outcome::watch);

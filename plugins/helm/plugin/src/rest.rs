@@ -99,7 +99,8 @@ impl Call<'_> {
 
     /// Whether every object is known to be as it was applied. Asks about the first that is not, and changes nothing.
     fn stands(&self, prepared: &Prepared) -> bool {
-        let options = ApplyOptions { force: true, dry_run: true, stop_on_error: true };
+        let strict = self.is_strict();
+        let options = ApplyOptions { force: true, dry_run: true, stop_on_error: true, strict };
         if self.settings().release.drift_detection.mode == DriftMode::Disabled {
             return true;
         }
@@ -107,7 +108,8 @@ impl Call<'_> {
             let Ok(item) = self.item_now(prepared, at, Purpose::Look) else { return false };
             let Some(item) = item else { return true };
             let answers = self.kube().apply(std::slice::from_ref(&*item), options);
-            matches!(answers.first(), Some(Ok(applied)) if applied.change == Change::Unchanged)
+            let stands = matches!(answers.first(), Some(Ok(applied)) if applied.change == Change::Unchanged);
+            stands || prepared.references.get(at).is_some_and(|reference| self.is_opted_out(reference))
         })
     }
 }

@@ -7,7 +7,7 @@ use crate::{
     Applied, ApplyItem, ApplyOptions, AssetEntry, AssetError, AssetFile, AssetTree, Change, ChartArchive,
     ChartError, ChartSource, ChartStanding, ChartTrouble, Consistency, DeleteOptions, Event, Gvk, Host,
     KubeError, Level, ObjectRef, Ownership, Page, Patch, PatchFormat, Propagation, Query, ReadOptions,
-    ServedKind, ServerVersion,
+    ServedKind, ServerVersion, Taken,
 };
 
 /// The imports of the world `plugin`.
@@ -35,12 +35,17 @@ impl Host for Imports {
     fn apply(&self, items: &[ApplyItem], options: ApplyOptions) -> Vec<Result<Applied, KubeError>> {
         let items: Vec<_> = items
             .iter()
-            .map(|item| kube::ApplyItem { object: item.object.clone(), ownership: item.ownership.into() })
+            .map(|item| kube::ApplyItem {
+                object: item.object.clone(),
+                ownership: item.ownership.into(),
+                keep: item.keep.clone(),
+            })
             .collect();
         let options = kube::ApplyOptions {
             force: options.force,
             dry_run: options.dry_run,
             stop_on_error: options.stop_on_error,
+            strict: options.strict,
         };
         let answers = kube::apply(&items, options);
         answers.into_iter().map(|answer| answer.map(Into::into).map_err(Into::into)).collect()
@@ -130,6 +135,10 @@ impl Host for Imports {
 
     fn gauge_set(&self, name: &str, value: f64, labels: &[(String, String)]) {
         metrics::gauge_set(name, value, labels);
+    }
+
+    fn gauge_count(&self, name: &str, labels: &[(String, String)]) {
+        metrics::gauge_count(name, labels);
     }
 
     fn observe_seconds(&self, name: &str, value: f64, labels: &[(String, String)]) {
@@ -248,7 +257,15 @@ impl From<kube::Applied> for Applied {
             uid: applied.uid,
             resource_version: applied.resource_version,
             generation: applied.generation,
+            taken: applied.taken.into_iter().map(Into::into).collect(),
+            left: applied.left,
         }
+    }
+}
+
+impl From<kube::Taken> for Taken {
+    fn from(taken: kube::Taken) -> Self {
+        Self { manager: taken.manager, fields: taken.fields }
     }
 }
 

@@ -4,11 +4,20 @@ use serde_json::Value;
 
 use super::{
     fields::{Fields, Path, Step, remove},
-    managers::{Managers, Operation, Update},
+    managers::{Conflict, Managers, Operation, Update},
     object::conflict,
     schema::{ListKind, is_atomic_map, item_key, list_kind},
 };
-use crate::KubeError;
+use crate::{KubeError, Taken};
+
+/// What came of an apply.
+#[derive(Debug)]
+pub(super) struct Merged {
+    pub(super) object: Value,
+    pub(super) managers: Managers,
+    /// What others had otherwise.
+    pub(super) taken: Vec<Taken>,
+}
 
 /// The object and its managers after `config` was applied onto them.
 ///
@@ -20,11 +29,14 @@ pub(super) fn apply(
     config: &Value,
     who: &Update<'_>,
     force: bool,
-) -> Result<(Value, Managers), KubeError> {
+) -> Result<Merged, KubeError> {
     let wanted = Fields::of(config, who.custom);
-    if !force && let Some(message) = managers.conflicts(live, config, &wanted, who) {
-        return Err(conflict(message));
+    let conflicts = managers.conflicts(live, config, &wanted, who);
+    if !force && !conflicts.is_empty() {
+        return Err(conflict(Conflict::refusal(&conflicts)));
     }
+    let taken = conflicts.into_iter().map(Conflict::taken);
+    let taken = taken.filter(|taken| taken.manager != who.manager).collect();
     let mut merged = live.clone();
     merge(&mut merged, config, &mut Vec::new(), who.custom);
 
@@ -39,7 +51,7 @@ pub(super) fn apply(
         }
     }
     managers.tidy();
-    Ok((merged, managers))
+    Ok(Merged { object: merged, managers, taken })
 }
 
 /// Others lose what the applied text says differently; what it says alike is owned together.

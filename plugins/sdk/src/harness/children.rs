@@ -24,7 +24,7 @@ impl Runner {
         self.record(&owner.uid, plan.announce);
         let session = self.session(live).into_host();
         let items: Vec<_> = plan.apply.iter().map(|child| ApplyItem::json(child.to_string())).collect();
-        let options = ApplyOptions { force: true, stop_on_error: true, dry_run: false };
+        let options = ApplyOptions { force: true, stop_on_error: true, ..ApplyOptions::default() };
         for (answer, child) in session.apply(&items, options).into_iter().zip(&plan.settle) {
             answer.map_err(|error| problem(child, error))?;
         }

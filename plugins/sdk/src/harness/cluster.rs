@@ -36,6 +36,8 @@ pub(super) struct State {
     pub(super) events: Vec<Published>,
     pub(super) logs: Vec<LogLine>,
     pub(super) metrics: BTreeMap<String, f64>,
+    /// With which labels objects were counted last, by name of the gauge.
+    pub(super) counted: BTreeMap<(String, ObjectRef), String>,
     pub(super) pod_logs: BTreeMap<(String, String, Option<String>), String>,
     pub(super) workloads_run: bool,
     pub(super) charts: Charts,
@@ -90,6 +92,7 @@ impl Cluster {
             events: Vec::new(),
             logs: Vec::new(),
             metrics: BTreeMap::new(),
+            counted: BTreeMap::new(),
             pod_logs: BTreeMap::new(),
             workloads_run: false,
             charts: Charts::default(),
@@ -259,7 +262,12 @@ impl Cluster {
 
     /// A metric by name and labels, as `name{a="b"}`; a histogram is `name_sum` and `name_count`.
     pub fn metric(&self, series: &str) -> Option<f64> {
-        self.state().metrics.get(series).copied()
+        let state = self.state();
+        let is_there = |object: &ObjectRef| matches!(state.store.find(object), Ok(Some(_)));
+        let counted =
+            state.counted.iter().filter(|((_, object), labels)| *labels == series && is_there(object));
+        let counted = u32::try_from(counted.count()).ok().filter(|count| *count > 0);
+        state.metrics.get(series).copied().or(counted.map(f64::from))
     }
 
     /// The virtual time.

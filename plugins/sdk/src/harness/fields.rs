@@ -178,6 +178,12 @@ fn is_empty(value: &Value) -> bool {
     value.as_object().is_some_and(Map::is_empty) || value.as_array().is_some_and(Vec::is_empty)
 }
 
+/// Where the item at the end of a path is in its list.
+pub(super) fn position_of(items: &[Value], path: &[Step], custom: bool) -> Option<usize> {
+    let (step, parent) = path.split_last()?;
+    position(items, step, list_kind(parent, custom))
+}
+
 fn position(items: &[Value], step: &Step, kind: ListKind) -> Option<usize> {
     items.iter().position(|item| match (step, kind) {
         (Step::Item(wanted), ListKind::Map(keys)) => item_key(item, keys).as_ref() == Some(wanted),

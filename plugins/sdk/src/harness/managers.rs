@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::fields::{Fields, Path, Step, lookup, show};
+use crate::Taken;
 
 /// How a manager came to its fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -86,34 +87,51 @@ impl Managers {
         self.tidy();
     }
 
-    /// What stands between an apply and its fields, in the API server's words (`merge.Conflicts.Error` of
-    /// structured-merge-diff); none: nothing.
+    /// What stands between an apply and its fields.
     pub(super) fn conflicts(
         &self,
         live: &Value,
         config: &Value,
         wanted: &Fields,
         who: &Update<'_>,
-    ) -> Option<String> {
+    ) -> Vec<Conflict<'_>> {
         let others = self.0.iter().filter(|other| !other.is_apply_of(who));
-        let mut count = 0;
-        let mut texts = Vec::new();
-        for other in others {
-            let shared = wanted.0.intersection(&other.fields.0);
+        let conflict = |with| {
+            let with: &Manager = with;
+            let shared = wanted.0.intersection(&with.fields.0);
             let differ = shared.filter(|path| {
                 let is_item = matches!(path.last(), Some(Step::Item(_)));
                 !is_item && lookup(live, path, who.custom) != lookup(config, path, who.custom)
             });
-            let paths: Vec<_> = differ.map(|path| show(path).to_string()).collect();
-            count += paths.len();
-            match paths.as_slice() {
-                [] => {}
-                [path] => texts.push(format!("conflict with {}: {path}", other.title())),
-                paths => texts.push(format!("conflicts with {}:\n- {}", other.title(), paths.join("\n- "))),
-            }
-        }
+            Conflict { with, fields: differ.map(|path| show(path).to_string()).collect() }
+        };
+        others.map(conflict).filter(|conflict| !conflict.fields.is_empty()).collect()
+    }
+}
+
+/// Fields of a manager that an apply wants otherwise.
+#[derive(Debug)]
+pub(super) struct Conflict<'a> {
+    with: &'a Manager,
+    fields: Vec<String>,
+}
+
+impl Conflict<'_> {
+    /// The refusal in the API server's words (`merge.Conflicts.Error` of structured-merge-diff).
+    pub(super) fn refusal(conflicts: &[Self]) -> String {
+        let count: usize = conflicts.iter().map(|conflict| conflict.fields.len()).sum();
+        let text = |conflict: &Self| match conflict.fields.as_slice() {
+            [field] => format!("conflict with {}: {field}", conflict.with.title()),
+            fields => format!("conflicts with {}:\n- {}", conflict.with.title(), fields.join("\n- ")),
+        };
+        let texts: Vec<_> = conflicts.iter().map(text).collect();
         let plural = if count == 1 { "" } else { "s" };
-        (count > 0).then(|| format!("Apply failed with {count} conflict{plural}: {}", texts.join("\n")))
+        format!("Apply failed with {count} conflict{plural}: {}", texts.join("\n"))
+    }
+
+    /// What is told when force settles it.
+    pub(super) fn taken(self) -> Taken {
+        Taken { manager: self.with.name.clone(), fields: self.fields }
     }
 }
 

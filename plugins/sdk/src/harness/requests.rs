@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{
-    apply, defaults,
+    apply::{self, Merged},
+    defaults,
     kinds::Kind,
     managers::Managers,
     object::{already_exists, bad_request, conflict, gvk_of, is_deleting, not_found, ref_of, section, text},
@@ -15,7 +16,8 @@ use super::{
     validate,
 };
 use crate::{
-    Applied, Change, DeleteOptions, KubeError, ObjectRef, Page, Patch, Propagation, Query, ReadOptions,
+    Applied, ApplyOptions, Change, DeleteOptions, KubeError, ObjectRef, Page, Patch, Propagation, Query,
+    ReadOptions,
 };
 
 /// Objects in a page when nobody says.
@@ -209,10 +211,11 @@ impl Store {
     pub(super) fn apply(
         &mut self,
         mut config: Value,
-        force: bool,
-        dry_run: bool,
+        options: ApplyOptions,
+        keep: &[String],
         writer: &Writer,
     ) -> Result<Applied, KubeError> {
+        let ApplyOptions { force, dry_run, .. } = options;
         let kind = self.kinds.find(&gvk_of(&config))?.clone();
         drop_nulls(&mut config, &kind);
         if kind.status
@@ -226,7 +229,8 @@ impl Store {
         let api_version = kind.gvk.api_version();
         let who = Self::ownership(writer, Part::Main, &api_version, &kind);
         let live = old.clone().unwrap_or_else(|| Stored { object: json!({}), managers: Managers::default() });
-        let (mut merged, managers) = apply::apply(&live.object, &live.managers, &config, &who, force)?;
+        let Merged { object: mut merged, managers, taken } =
+            apply::apply(&live.object, &live.managers, &config, &who, force)?;
         let (change, stored) = match old {
             None => {
                 let key = self.admit_new(&kind, &mut merged)?;
@@ -245,7 +249,11 @@ impl Store {
                 (if new == old { Change::Unchanged } else { Change::Configured }, new)
             }
         };
-        Ok(applied(change, &stored.object))
+        let mut applied = Applied { taken, ..applied(change, &stored.object) };
+        if options.strict {
+            self.take_away(&kind, &stored, keep, dry_run, writer, &mut applied)?;
+        }
+        Ok(applied)
     }
 
     /// Asks for deletion. False: there was none.
@@ -362,12 +370,14 @@ fn moved(kind: &Kind, name: &str) -> KubeError {
     ))
 }
 
-fn applied(change: Change, object: &Value) -> Applied {
+pub(super) fn applied(change: Change, object: &Value) -> Applied {
     Applied {
         change,
         uid: text(object, "/metadata/uid").to_owned(),
         resource_version: text(object, "/metadata/resourceVersion").to_owned(),
         generation: object.pointer("/metadata/generation").and_then(Value::as_u64).unwrap_or(0),
+        taken: Vec::new(),
+        left: None,
     }
 }
 

@@ -10,6 +10,7 @@ use super::{
     charts::{Charts, Place},
     cluster::{Cluster, LogLine, Published, State},
     faults::Fault,
+    metrics::{is_metric_name, series},
     object::{bad_request, not_found, ref_of, skipped, text},
     ownership::{Owner, tie},
     rights::{Access, Rights},
@@ -201,7 +202,7 @@ impl Session {
             return Err(bad_request("an applied object needs metadata.name"));
         }
         let request = Request::new(Verb::Apply, ref_of(&object)).body(object.clone());
-        self.request(request, |store| store.apply(object, options.force, options.dry_run, &self.writer))
+        self.request(request, |store| store.apply(object, options, &item.keep, &self.writer))
     }
 }
 
@@ -361,6 +362,13 @@ impl Host for Session {
         }
     }
 
+    fn gauge_count(&self, name: &str, labels: &[(String, String)]) {
+        if let Some(owner) = self.owner.as_ref().filter(|_| is_metric_name(name)) {
+            let key = (name.to_owned(), owner.reference.clone());
+            self.cluster.state().counted.insert(key, series(name, labels));
+        }
+    }
+
     fn observe_seconds(&self, name: &str, value: f64, labels: &[(String, String)]) {
         if is_metric_name(name) {
             for (part, value) in [("sum", value), ("count", 1.0)] {
@@ -415,19 +423,4 @@ impl Host for Session {
     fn now(&self) -> SystemTime {
         self.cluster.now()
     }
-}
-
-/// The host's rule for names: what it would drop does not count here either.
-fn is_metric_name(name: &str) -> bool {
-    let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-    let reserved = ["_total", "_bucket", "_sum", "_count"].iter().any(|suffix| name.ends_with(suffix));
-    !reserved && name.chars().all(allowed) && name.starts_with(|c: char| c.is_ascii_lowercase())
-}
-
-fn series(name: &str, labels: &[(String, String)]) -> String {
-    if labels.is_empty() {
-        return name.to_owned();
-    }
-    let labels: Vec<_> = labels.iter().map(|(key, value)| format!("{key}={value:?}")).collect();
-    format!("{name}{{{}}}", labels.join(","))
 }

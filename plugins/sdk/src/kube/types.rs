@@ -73,6 +73,8 @@ pub struct ApplyItem {
     pub object: String,
     /// How it is tied to the object that is being reconciled.
     pub ownership: Ownership,
+    /// JSON pointers (RFC 6901) of what a strict apply leaves to others, with all below it.
+    pub keep: Vec<String>,
 }
 
 impl ApplyItem {
@@ -86,7 +88,7 @@ impl ApplyItem {
 
     /// The same for an object that is JSON text already.
     pub fn json(object: impl Into<String>) -> Self {
-        Self { object: object.into(), ownership: Ownership::Reference }
+        Self { object: object.into(), ownership: Ownership::Reference, keep: Vec::new() }
     }
 
     /// Ties it differently.
@@ -95,17 +97,29 @@ impl ApplyItem {
         self.ownership = ownership;
         self
     }
+
+    /// Leaves to others, in a strict apply, what these JSON pointers name.
+    #[must_use]
+    pub fn keep(mut self, pointers: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.keep = pointers.into_iter().map(Into::into).collect();
+        self
+    }
 }
 
 /// How objects are applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ApplyOptions {
-    /// Take fields over that other managers own; without it they are a conflict that names the manager.
+    /// Take fields over that other managers own, and say which; without it they are a conflict that names manager and
+    /// field.
     pub force: bool,
     /// Ask the API server what would happen and change nothing.
     pub dry_run: bool,
     /// Stop at the first failure; the rest is answered with [`KubeError::Other`] and reason `Skipped`.
     pub stop_on_error: bool,
+    /// Also take away what other managers added to the object, but what [`ApplyItem::keep`] names. What nobody owns stays,
+    /// and so do status and all that came by way of a subresource, what Kubernetes' own controllers wrote, metadata other
+    /// than labels and annotations, and `/spec/replicas` where the object does not name it.
+    pub strict: bool,
 }
 
 /// What became of an applied object.
@@ -130,6 +144,20 @@ pub struct Applied {
     pub resource_version: String,
     /// `metadata.generation`; 0 for kinds that have none.
     pub generation: u64,
+    /// What other managers had set otherwise and the apply took over. Tools whose place the plugin took are no others. Of a
+    /// strict apply also what it took away.
+    pub taken: Vec<Taken>,
+    /// Why a strict apply could not take away what others added, in the API server's words.
+    pub left: Option<String>,
+}
+
+/// Fields of another manager.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Taken {
+    /// Who had them.
+    pub manager: String,
+    /// In the API server's words: `.spec.replicas`. At most 16.
+    pub fields: Vec<String>,
 }
 
 /// The patch formats of the Kubernetes API, except apply.

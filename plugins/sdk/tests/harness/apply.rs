@@ -1,7 +1,8 @@
 //! Server-side apply in the in-memory cluster: who owns which field, and what follows from it.
 
 use pilothouse_sdk::{
-    Applied, ApplyItem, ApplyOptions, Change, Gvk, KubeError, ObjectRef, Ownership, Patch, harness::Cluster,
+    Applied, ApplyItem, ApplyOptions, Change, Gvk, KubeError, ObjectRef, Ownership, Patch, Taken,
+    harness::Cluster,
 };
 use serde_json::{Value, json};
 
@@ -84,7 +85,13 @@ fn force_takes_the_field_over_and_the_former_owner_conflicts() {
     let cluster = Cluster::new();
     let one = config_map(&json!({"x": "1"}));
     apply(&cluster, "one", &one);
-    apply_as(&cluster, "two", &config_map(&json!({"x": "2"})), true).unwrap();
+    let applied = apply_as(&cluster, "two", &config_map(&json!({"x": "2"})), true).unwrap();
+    assert_eq!(applied.taken, [Taken { manager: "one".into(), fields: vec![".data.x".into()] }]);
+    assert_eq!(
+        apply_as(&cluster, "two", &config_map(&json!({"x": "3"})), true).unwrap().taken,
+        [],
+        "it is its own"
+    );
     assert_eq!(cluster.managers(&reference(&one)), ["two: .data.x"]);
     assert!(apply_as(&cluster, "one", &one, false).unwrap_err().is_conflict());
 }
@@ -196,4 +203,65 @@ fn what_is_no_object_is_refused() {
             cluster.user("one").apply(&[ApplyItem::json(bad)], ApplyOptions::default()).pop().unwrap();
         assert!(matches!(answer, Err(KubeError::Invalid(_))), "{bad}: {answer:?}");
     }
+}
+
+fn strictly(cluster: &Cluster, object: &Value, keep: &[&str]) -> Applied {
+    let item = ApplyItem::new(object).unwrap().ownership(Ownership::None).keep(keep.iter().copied());
+    let options = ApplyOptions { force: true, strict: true, ..ApplyOptions::default() };
+    cluster.user("host").apply(&[item], options).pop().unwrap().unwrap()
+}
+
+fn edit(cluster: &Cluster, object: &Value, patch: &Value) {
+    cluster.kubectl().patch_ref::<Value>(&reference(object), &Patch::strategic(patch).unwrap()).unwrap();
+}
+
+#[test]
+fn a_strict_apply_takes_away_what_others_added_and_says_whose_it_was() {
+    let cluster = Cluster::new();
+    let containers = json!([{"name": "app", "image": "a:1", "env": [{"name": "A", "value": "a"}]}]);
+    let object = deployment(&json!({"template": {"spec": {"containers": containers}}}));
+    assert_eq!(strictly(&cluster, &object, &[]).change, Change::Created);
+    edit(
+        &cluster,
+        &object,
+        &json!({"metadata": {"labels": {"tier": "front"}, "annotations": {"deployment.kubernetes.io/revision": "1"}},
+            "spec": {"replicas": 4, "template": {"spec": {"containers": [
+                {"name": "app", "env": [{"name": "B", "value": "b"}]}, {"name": "sidecar", "image": "s"}]}}}}),
+    );
+    let applied = strictly(&cluster, &object, &[]);
+    assert_eq!(applied.change, Change::Configured);
+    let [taken] = applied.taken.as_slice() else { panic!("{applied:?}") };
+    assert_eq!(taken.manager, "kubectl");
+    assert_eq!(
+        taken.fields,
+        [
+            ".metadata.labels.tier",
+            ".spec.template.spec.containers[name=\"app\"].env[name=\"B\"]",
+            ".spec.template.spec.containers[name=\"sidecar\"]"
+        ]
+    );
+    let now = live(&cluster, &object);
+    assert_eq!(now["spec"]["template"]["spec"]["containers"], containers);
+    assert_eq!(now["metadata"].get("labels"), None);
+    assert_eq!(now["metadata"]["annotations"], json!({"deployment.kubernetes.io/revision": "1"}));
+    assert_eq!(now["spec"]["replicas"], 4, "it does not name them");
+    assert_eq!(strictly(&cluster, &object, &[]).change, Change::Unchanged);
+}
+
+#[test]
+fn a_strict_apply_leaves_what_it_is_told_to_leave_and_what_came_by_a_subresource() {
+    let cluster = Cluster::new();
+    let object = deployment(&json!({"template": {"metadata": {"labels": {"a": "b"}}}}));
+    strictly(&cluster, &object, &[]);
+    let scale = Patch::merge(&json!({"spec": {"replicas": 3}})).unwrap().subresource("scale");
+    cluster.kubectl().patch_ref::<Value>(&reference(&object), &scale).unwrap();
+    let notes = json!({"metadata": {"annotations": {"a/keep": "1", "a/go": "2"}},
+        "spec": {"template": {"metadata": {"labels": {"c": "d"}}}}});
+    edit(&cluster, &object, &notes);
+    let keep = ["/metadata/annotations/a~1keep", "/spec/template"];
+    assert_eq!(strictly(&cluster, &object, &keep).taken[0].fields, [".metadata.annotations.a/go"]);
+    let now = live(&cluster, &object);
+    assert_eq!(now["metadata"]["annotations"], json!({"a/keep": "1"}));
+    assert_eq!(now["spec"]["template"]["metadata"]["labels"], json!({"a": "b", "c": "d"}));
+    assert_eq!(now["spec"]["replicas"], 3);
 }

@@ -114,9 +114,9 @@ fn condition(kind: &str) -> types::Condition {
 fn apply(objects: Vec<String>) -> Outcome {
     let items: Vec<kube::ApplyItem> = objects
         .into_iter()
-        .map(|object| kube::ApplyItem { object, ownership: kube::Ownership::Mark })
+        .map(|object| kube::ApplyItem { object, ownership: kube::Ownership::Mark, keep: Vec::new() })
         .collect();
-    let options = kube::ApplyOptions { force: false, dry_run: false, stop_on_error: false };
+    let options = kube::ApplyOptions { force: false, dry_run: false, stop_on_error: false, strict: false };
     let answers: Vec<String> =
         kube::apply(&items, options).iter().map(|answer| format!("{answer:?}")).collect();
     Outcome { status: Some(serde_json::json!({"answers": answers}).to_string()), ..outcome() }

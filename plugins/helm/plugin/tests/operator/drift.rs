@@ -3,7 +3,7 @@
 use pilothouse_sdk::{Gvk, ObjectRef, Patch};
 use serde_json::{Value, json};
 
-use crate::scene::{Scene, chart};
+use crate::scene::{self, Scene, chart};
 
 fn patch(scene: &Scene, object: &ObjectRef, patch: &Value) {
     let patch = Patch::merge(patch).unwrap();
@@ -18,8 +18,36 @@ fn scaling_by_hand_is_reverted_at_once() {
     assert_eq!(scene.replicas(), Some(1));
     assert_eq!(scene.writes(), ["apply apps/v1 Deployment shop/web"]);
     let drift = scene.events().into_iter().find(|(reason, _)| reason == "DriftCorrected").unwrap();
-    assert_eq!(drift.1, "changed back to revision 1: apps/v1 Deployment shop/web");
+    assert_eq!(drift.1, "changed back to revision 1: apps/v1 Deployment shop/web (kubectl: .spec.replicas)");
     assert_eq!(scene.statuses(), ["deployed"]);
+}
+
+#[test]
+fn an_upgrade_tells_once_whose_fields_it_took_over() {
+    let mut scene = Scene::installed(&json!({"replicas": 1}));
+    // Somebody's own field until the chart has it too.
+    let added = json!({"metadata": {"labels": {"tier": "front"}}});
+    patch(&scene, &scene.deployment(), &added);
+    scene.settle();
+    let text = scene::DEPLOYMENT
+        .replace("  name: {{ .Release.Name }}\n", "  name: {{ .Release.Name }}\n  labels: {tier: back}\n");
+    scene.runner = scene.runner.asset("charts/site", chart(&[("templates/deployment.yaml", &text)]));
+    scene.set(&json!({"replicas": 2}));
+    scene.settle();
+    assert_eq!(scene.get(&scene.deployment()).unwrap()["metadata"]["labels"]["tier"], "back");
+    let told = |scene: &Scene| {
+        let events = scene.events().into_iter().filter(|(reason, _)| reason == "FieldsTakenOver");
+        events.map(|(_, message)| message).collect::<Vec<_>>()
+    };
+    let once = [
+        "revision 2 took fields of others over: apps/v1 Deployment shop/web (kubectl: .metadata.labels.tier)",
+    ];
+    assert_eq!(told(&scene), once);
+    scene.set(&json!({"replicas": 3}));
+    scene.settle();
+    scene.runner.restart();
+    scene.settle();
+    assert_eq!(told(&scene), once);
 }
 
 #[test]
@@ -207,7 +235,7 @@ fn drift_may_only_be_told() {
     let (reason, message) = scene.truth("Drifted");
     assert_eq!(
         (reason.as_str(), message.as_str()),
-        ("DriftDetected", "differs from revision 1: apps/v1 Deployment shop/web")
+        ("DriftDetected", "differs from revision 1: apps/v1 Deployment shop/web (kubectl: .spec.replicas)")
     );
     let object = scene.object();
     scene.runner.wake(&object, pilothouse_sdk::Reason::Resync);

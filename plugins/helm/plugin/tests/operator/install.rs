@@ -229,6 +229,21 @@ fn a_release_of_another_chart_with_this_name_is_a_collision() {
     assert_eq!(scene.statuses(), ["deployed"], "and the other release stays");
 }
 
+#[test]
+fn a_lookup_without_a_namespace_finds_lists_of_all_of_them_and_no_single_object() {
+    let template = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web-found}\ndata:\n  one: {{ lookup \"v1\" \"ConfigMap\" \
+                    \"\" \"there\" | toJson | quote }}\n  all: {{ range (lookup \"v1\" \"ConfigMap\" \"\" \"\").items }}{{ .metadata.namespace \
+                    }}/{{ .metadata.name }} {{ end }}\n";
+    let mut scene = Scene::with(&json!({}), &chart(&[("templates/found.yaml", template)]), &json!({}));
+    let there = |namespace: &str| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "there", "namespace": namespace}});
+    scene.cluster.create([there(NAMESPACE), there("default")]).unwrap();
+    scene.settle();
+    assert_eq!(scene.statuses(), ["deployed"]);
+    let found = scene.get(&ObjectRef::new(Gvk::new("", "v1", "ConfigMap"), NAMESPACE, "web-found")).unwrap();
+    assert_eq!(found["data"]["one"], "{}");
+    assert_eq!(found["data"]["all"], "default/there shop/there");
+}
+
 fn jiff_now() -> jiff::Timestamp {
     jiff::Timestamp::from_second(1_767_225_600).unwrap()
 }

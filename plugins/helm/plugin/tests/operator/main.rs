@@ -21,6 +21,7 @@ mod readiness;
 mod release;
 mod requests;
 mod scene;
+mod strict;
 mod uninstall;
 mod upgrade;
 mod values_from;

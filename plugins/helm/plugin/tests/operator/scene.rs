@@ -18,7 +18,7 @@ const CHART_YAML: &str = "apiVersion: v2\nname: site\nversion: 1.0.0\nappVersion
 const VALUES: &str = "replicas: 1\nimage: nginx\nextra: false\npassword: hunter2\nbroken: false\n\
                       hooks: {backup: false, migrate: false, restore: false, dump: false, bye: false, probe: false}\n";
 
-const DEPLOYMENT: &str = "apiVersion: apps/v1
+pub(crate) const DEPLOYMENT: &str = "apiVersion: apps/v1
 kind: Deployment
 metadata:
   name: {{ .Release.Name }}

@@ -7,18 +7,21 @@ use serde_json::{Map, Value};
 /// Metadata that moves without anybody having asked for something else.
 const COUNTED: [&str; 4] = ["resourceVersion", "generation", "managedFields", "finalizers"];
 
+/// What client-side apply notes for itself; caches do not keep it.
+pub const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
 /// Digests of one version of an object. Equal digests: equal objects, but for one chance in 2⁶⁴.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Digests {
+pub struct Digests {
     /// Of all that somebody may have asked for: everything but the status and the metadata the server or finalizers
     /// move.
-    pub(super) asked: u64,
+    pub asked: u64,
     /// Of the status and the finalizers.
-    pub(super) reported: u64,
+    pub reported: u64,
 }
 
 /// Digests of an object; its own kind, which items of a list do not name, is left out. The order of keys does not matter.
-pub(super) fn digests(object: &Map<String, Value>) -> Digests {
+pub fn digests(object: &Map<String, Value>) -> Digests {
     let (mut asked, mut reported) = (0_u64, 0_u64);
     for (key, value) in object {
         match (key.as_str(), value) {
@@ -28,6 +31,10 @@ pub(super) fn digests(object: &Map<String, Value>) -> Digests {
                 for (key, value) in metadata {
                     if key == "finalizers" {
                         reported = reported.wrapping_add(entry(key, value));
+                    } else if let ("annotations", Value::Object(annotations)) = (key.as_str(), value) {
+                        let kept = annotations.iter().filter(|(name, _)| *name != LAST_APPLIED);
+                        let sum = kept.fold(0_u64, |sum, (name, value)| sum.wrapping_add(entry(name, value)));
+                        asked = asked.wrapping_add(entry(key, &sum.into()));
                     } else if !COUNTED.contains(&key.as_str()) {
                         asked = asked.wrapping_add(entry(key, value));
                     }
@@ -84,6 +91,15 @@ mod tests {
         let two = of(json!({"apiVersion": "v1", "kind": "Pod", "spec": {"x": [1, 2]},
             "metadata": {"generation": 2, "managedFields": [{}], "resourceVersion": "2", "name": "a"}}));
         assert_eq!(one, two);
+    }
+
+    #[test]
+    fn what_kubectl_notes_for_itself_does_not_count_and_other_annotations_do() {
+        let of =
+            |annotations: Value| of(json!({"metadata": {"name": "a", "annotations": annotations}})).asked;
+        assert_eq!(of(json!({"a": "b"})), of(json!({"a": "b", LAST_APPLIED: "{}"})));
+        assert_ne!(of(json!({"a": "b"})), of(json!({"a": "c"})));
+        assert_ne!(of(json!({"a": "b"})), of(json!({"a": "b", "c": "d"})));
     }
 
     #[test]
