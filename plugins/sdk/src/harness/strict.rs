@@ -127,11 +127,13 @@ fn topmost(
 }
 
 fn names(path: &[Step]) -> Vec<&str> {
-    let name = |step: &'_ Step| match step {
-        Step::Field(name) => Some(name.as_str()),
-        Step::Item(_) | Step::Member(_) => None,
-    };
-    path.iter().filter_map(|step| name(step)).collect()
+    let mut names = Vec::new();
+    for step in path {
+        if let Step::Field(name) = step {
+            names.push(name.as_str());
+        }
+    }
+    names
 }
 
 fn is_frame(path: &[Step]) -> bool {

@@ -17,6 +17,7 @@ mod failures;
 mod hooks;
 mod install;
 mod large;
+mod measures;
 mod readiness;
 mod release;
 mod requests;
