@@ -9,6 +9,8 @@ use serde_json::Value;
 
 mod deletion;
 mod fields;
+mod let_go;
+mod preview;
 mod supersede;
 
 pub use deletion::DeleteOptions;
@@ -165,14 +167,7 @@ impl Executor {
         if let Some(applied) = live.and_then(|live| self.unchanged(&key, said, &object, live)) {
             return Ok(applied);
         }
-        let mut path = resource.object(key.namespace.as_deref(), &key.name, "");
-        path.push_str(&format!("?fieldManager={}&fieldValidation=Ignore", escape(&actor.manager.name)));
-        if options.force {
-            path.push_str("&force=true");
-        }
-        if options.dry_run {
-            path.push_str("&dryRun=All");
-        }
+        let path = apply_path(actor, resource, &key, options);
         let send = || {
             let call = Call::new(Method::PATCH, path.clone(), actor.grants.account.as_deref());
             self.api.send_json(call.body("application/apply-patch+yaml", body.clone().into_bytes()))
@@ -342,6 +337,14 @@ impl Executor {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+fn apply_path(actor: &Actor<'_>, resource: &Resource, key: &ObjectKey, options: ApplyOptions) -> String {
+    let path = resource.object(key.namespace.as_deref(), &key.name, "");
+    let manager = escape(&actor.manager.name);
+    let force = if options.force { "&force=true" } else { "" };
+    let dry_run = if options.dry_run { "&dryRun=All" } else { "" };
+    format!("{path}?fieldManager={manager}&fieldValidation=Ignore{force}{dry_run}")
 }
 
 fn tie_to_owner(object: &mut Value, actor: &Actor<'_>, tie: Tie) {

@@ -17,6 +17,7 @@ use crate::telemetry::ClientMetrics;
 
 /// How long one request may take. Watches have their own client.
 pub const TIMEOUT: Duration = Duration::from_secs(30);
+const JSON: &str = "application/json";
 /// A 429 with a wait up to this is waited out here; a longer one is the caller's.
 const SHORT_WAIT: Duration = Duration::from_secs(1);
 
@@ -132,6 +133,8 @@ pub struct Call<'a> {
     pub method: Method,
     /// Path with query.
     pub path: String,
+    /// What the answer may look like.
+    pub accept: &'static str,
     /// Body with its content type.
     pub body: Option<(&'static str, Vec<u8>)>,
     /// User to impersonate; none: the host itself.
@@ -143,7 +146,7 @@ pub struct Call<'a> {
 impl<'a> Call<'a> {
     /// A call without a body.
     pub fn new(method: Method, path: String, account: Option<&'a str>) -> Self {
-        Self { method, path, body: None, account, max_bytes: 64 * 1024 * 1024 }
+        Self { method, path, accept: JSON, body: None, account, max_bytes: 64 * 1024 * 1024 }
     }
 
     /// The same with a body.
@@ -163,7 +166,7 @@ impl<'a> Call<'a> {
         let mut request = Request::builder()
             .method(self.method.clone())
             .uri(&self.path)
-            .header(header::ACCEPT, "application/json");
+            .header(header::ACCEPT, self.accept);
         if let Some(account) = self.account {
             request = request.header("Impersonate-User", account);
         }

@@ -10,6 +10,7 @@ mod release;
 
 mod api_server;
 mod crash;
+mod look;
 mod many;
 mod metrics;
 mod plugin_files;

@@ -21,6 +21,9 @@ use crate::plugin::names::{host_gvk, wit_gvk};
 
 /// Objects in a page when the guest does not say.
 const PAGE: u32 = 500;
+/// A list of which only the metadata crosses. Servers that do not know the form answer with whole objects.
+const METADATA_LIST: &str =
+    "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
 /// The largest tail of a container's log.
 const MAX_LOG: u32 = 64 * 1024;
 
@@ -43,7 +46,7 @@ impl HookState {
         }
         cx.pace().await?;
         let path = resource.object(key.namespace.as_deref(), &key.name, "");
-        match cx.fetch(path, &access, self.budget.bytes_left()).await {
+        match cx.fetch(cx.reading(path, self.budget.bytes_left()), &access).await {
             Ok(body) => self.project(&body, &options.fields).map(Some),
             Err(Error::NotFound(_)) => Ok(None),
             Err(error) => Err(error),
@@ -76,7 +79,11 @@ impl HookState {
         if let Some(next) = &query.from {
             path.push_str(&format!("&continue={}", escape(next)));
         }
-        let body = cx.fetch(path, &access, self.budget.bytes_left()).await?;
+        let mut call = cx.reading(path, self.budget.bytes_left());
+        if !options.fields.is_empty() && options.fields.iter().all(|field| field.starts_with("metadata.")) {
+            call.accept = METADATA_LIST;
+        }
+        let body = cx.fetch(call, &access).await?;
         self.page(&body, &resource, &options.fields)
     }
 
@@ -121,7 +128,8 @@ impl HookState {
         cx.pace().await?;
         let path = format!("/api/v1/namespaces/{}/pods/{}/log?tailLines=200", escape(namespace), escape(pod));
         let container = container.map(|name| format!("&container={}", escape(name))).unwrap_or_default();
-        let body = cx.fetch(format!("{path}{container}"), &access, self.budget.bytes_left()).await?;
+        let call = cx.reading(format!("{path}{container}"), self.budget.bytes_left());
+        let body = cx.fetch(call, &access).await?;
         let keep = usize::try_from(bytes.min(MAX_LOG)).unwrap_or(0);
         let tail = body.get(body.len().saturating_sub(keep)..).unwrap_or_default();
         let text = String::from_utf8_lossy(tail).into_owned();
@@ -221,9 +229,13 @@ impl HookContext {
         answer.map_err(|error| self.failed(error, access))
     }
 
-    async fn fetch(&self, path: String, access: &Access<'_>, max_bytes: u64) -> Result<Vec<u8>, Error> {
+    fn reading(&self, path: String, max_bytes: u64) -> Call<'_> {
         let mut call = Call::new(Method::GET, path, self.grants.account.as_deref());
         call.max_bytes = usize::try_from(max_bytes).unwrap_or(usize::MAX);
+        call
+    }
+
+    async fn fetch(&self, call: Call<'_>, access: &Access<'_>) -> Result<Vec<u8>, Error> {
         match self.cluster.api.send(call).await {
             Ok(reply) => Ok(reply.body),
             Err(error) => Err(self.failed(error, access)),

@@ -184,7 +184,7 @@ impl Call<'_> {
 
 /// Whether an object can be made anew where it cannot be changed. What holds data, or takes other objects along when
 /// it goes, cannot.
-fn is_replaceable(error: &KubeError, reference: &ObjectRef) -> bool {
+pub(crate) fn is_replaceable(error: &KubeError, reference: &ObjectRef) -> bool {
     const NEVER: [&str; 4] =
         ["CustomResourceDefinition", "Namespace", "PersistentVolume", "PersistentVolumeClaim"];
     let KubeError::Invalid(status) = error else { return false };
@@ -194,7 +194,7 @@ fn is_replaceable(error: &KubeError, reference: &ObjectRef) -> bool {
 }
 
 /// The kinds that definitions among the objects define.
-fn defined_kinds(all: &Items<'_>) -> BTreeSet<(String, String)> {
+pub(crate) fn defined_kinds(all: &Items<'_>) -> BTreeSet<(String, String)> {
     let definitions = all.references.iter().zip(all.items);
     let definitions = definitions.filter(|(reference, _)| reference.kind.kind == "CustomResourceDefinition");
     let kind = |(_, item): (&ObjectRef, &ApplyItem)| {

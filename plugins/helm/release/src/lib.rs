@@ -6,6 +6,7 @@
 //! begin or to go on; an [`Operation`] then says one act after the other. Where it stands is written into the Secret
 //! before every act that must not happen twice, so that whoever comes after a crash finds it and goes on.
 
+mod account;
 pub mod decision;
 mod history;
 mod hook;
@@ -17,8 +18,10 @@ mod record;
 mod secret;
 mod status;
 mod time;
+mod way_back;
 
 pub use self::{
+    account::{Line, Maker},
     history::{History, Limit},
     hook::{DeletePolicy, Hook, HookPhase, HookRun},
     marks::Marks,
@@ -28,4 +31,5 @@ pub use self::{
     record::{ApplyMethod, Info, Release},
     secret::{Controller, Entry, SECRET_TYPE, SecretError, Stored, secret_name, selector},
     status::Status,
+    way_back::{NoWayBack, Return, WayBack},
 };

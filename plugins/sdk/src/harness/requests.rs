@@ -207,11 +207,28 @@ impl Store {
     /// Server-side apply of one object.
     pub(super) fn apply(
         &mut self,
-        mut config: Value,
+        config: Value,
         force: bool,
         dry_run: bool,
         writer: &Writer,
     ) -> Result<Applied, KubeError> {
+        let (change, stored) = self.apply_or_try(config, force, dry_run, writer)?;
+        Ok(applied(change, &stored.object))
+    }
+
+    /// What an object would be after a forced apply.
+    pub(super) fn preview(&mut self, config: Value, writer: &Writer) -> Result<Value, KubeError> {
+        let gvk = gvk_of(&config);
+        self.apply_or_try(config, true, true, writer).map(|(_, stored)| Self::answer(&stored, &gvk))
+    }
+
+    fn apply_or_try(
+        &mut self,
+        mut config: Value,
+        force: bool,
+        dry_run: bool,
+        writer: &Writer,
+    ) -> Result<(Change, Stored), KubeError> {
         let kind = self.kinds.find(&gvk_of(&config))?.clone();
         drop_nulls(&mut config, &kind);
         if kind.status
@@ -230,7 +247,7 @@ impl Store {
             None => {
                 let key = self.admit_new(&kind, &mut merged)?;
                 if dry_run {
-                    return Ok(applied(Change::Created, &merged));
+                    return Ok((Change::Created, Stored { object: merged, managers }));
                 }
                 (Change::Created, self.insert(&kind, key, merged, managers, writer))
             }
@@ -244,7 +261,7 @@ impl Store {
                 (if new == old { Change::Unchanged } else { Change::Configured }, new)
             }
         };
-        Ok(applied(change, &stored.object))
+        Ok((change, stored))
     }
 
     /// Asks for deletion. False: there was none.

@@ -197,3 +197,24 @@ fn what_is_no_object_is_refused() {
         assert!(matches!(answer, Err(KubeError::Invalid(_))), "{bad}: {answer:?}");
     }
 }
+
+#[test]
+fn a_preview_says_what_an_apply_would_make_of_an_object_and_changes_nothing() {
+    let cluster = Cluster::new();
+    let preview = |object: &Value| -> Result<Value, KubeError> {
+        let item = ApplyItem::new(object)?.ownership(Ownership::None);
+        cluster.user("one").preview(&[item]).pop().unwrap()
+    };
+    let new = preview(&config_map(&json!({"mine": "1"}))).unwrap();
+    assert_eq!(new["data"], json!({"mine": "1"}));
+    assert_eq!(cluster.kubectl().get_ref::<Value>(&reference(&new)).unwrap(), None, "it is not there");
+    apply(&cluster, "one", &config_map(&json!({"mine": "1", "old": "1"})));
+    apply(&cluster, "two", &config_map(&json!({"theirs": "1"})));
+    let before = live(&cluster, &new);
+    let changed = preview(&config_map(&json!({"mine": "2"}))).unwrap();
+    assert_eq!(changed["data"], json!({"mine": "2", "theirs": "1"}));
+    assert_eq!(live(&cluster, &new), before);
+    let unknown =
+        json!({"apiVersion": "x.y/v1", "kind": "Foo", "metadata": {"name": "a", "namespace": "default"}});
+    assert!(matches!(preview(&unknown), Err(KubeError::UnknownKind(_))));
+}

@@ -15,6 +15,8 @@ mod drift;
 mod failures;
 mod hooks;
 mod install;
+mod look;
+mod look_diff;
 mod readiness;
 mod requests;
 mod scene;
