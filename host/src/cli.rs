@@ -9,6 +9,7 @@ pub mod helm;
 pub mod operator_sdk;
 pub mod plugin;
 pub mod project;
+pub mod release;
 pub mod run;
 
 /// A Kubernetes operator host: calls reconcile hooks in WebAssembly components.
@@ -28,11 +29,14 @@ EXAMPLES:
       pilothouse template web ./chart --values prod.yaml
   Make an operator of a chart, and deploy it:
       pilothouse init --domain example.com --helm-chart ./chart && make docker-build docker-push deploy IMG=…
+  See how releases stand, and what an upgrade would change:
+      pilothouse releases -A && pilothouse diff web/shop
   See what a plugin says about itself:
       pilothouse plugin inspect helm.wasm
 
 EXIT CODES:
-  0  ended as asked   1  could not do its work   2  wrong usage   3  lost the leader lease (start it again)"
+  0  ended as asked   1  could not do its work   2  wrong usage   3  lost the leader lease (start it again)
+  Those of `diff` are kubectl's: 0  nothing would be changed   1  something would be   2  it cannot be told"
 )]
 pub struct Cli {
     /// What to do.
@@ -64,6 +68,14 @@ pub enum Command {
     Adopt(Box<project::adopt::AdoptArgs>),
     /// Write the bundle of a project for OLM, as `operator-sdk generate bundle` does.
     Bundle(Box<project::bundle::BundleArgs>),
+    /// List the custom resources that are releases, and how they stand.
+    Releases(Box<release::list::ListArgs>),
+    /// Tell the revisions of a release, as `helm history` does.
+    History(Box<release::history::HistoryArgs>),
+    /// Show what an upgrade to the present spec would change.
+    Diff(Box<release::diff::DiffArgs>),
+    /// Ask the operator to take a release back to a revision, and follow it.
+    Rollback(Box<release::rollback::RollbackArgs>),
     /// Standard input to standard output; how the host compiles.
     #[command(name = crate::plugin::compiler::SUBCOMMAND, hide = true)]
     CompilePlugin(crate::plugin::compiler::ChildArgs),
@@ -78,11 +90,23 @@ pub struct ClusterArgs {
     #[arg(long, env = "PILOTHOUSE_KUBECONFIG", value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
     /// Context of the kubeconfig.
-    #[arg(long, env = "PILOTHOUSE_CONTEXT", value_name = "NAME")]
+    #[arg(long, alias = "kube-context", env = "PILOTHOUSE_CONTEXT", value_name = "NAME")]
     pub context: Option<String>,
 }
 
 impl ClusterArgs {
+    /// The namespace of the kubeconfig's context; none where it names none.
+    pub fn context_namespace(&self) -> Option<String> {
+        let config = match &self.kubeconfig {
+            Some(path) => Kubeconfig::read_from(path),
+            None => Kubeconfig::read(),
+        };
+        let config = config.ok()?;
+        let wanted = self.context.as_ref().or(config.current_context.as_ref())?;
+        let context = config.contexts.iter().find(|context| context.name == *wanted)?;
+        context.context.as_ref()?.namespace.clone().filter(|name| !name.is_empty())
+    }
+
     /// A client of the cluster that the flags name, the kubeconfig's or the pod's own.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! A plugin at the command line: found, compiled once, asked one question.
 
+pub(crate) mod context;
 mod known;
-pub(crate) mod nobody;
 mod plugin_file;
 
 use std::cell::Cell;
@@ -13,10 +13,12 @@ use clap::Args;
 use serde_json::Value;
 
 use crate::asset::{Asset, Links, MAX_BYTES};
-use crate::capability::grants::GrantSpec;
+use crate::capability::grants::{GrantSpec, Grants};
 use crate::capability::rule::Rule;
 use crate::chart_source::{LocateError, Located};
 use crate::cli::ClusterArgs;
+use crate::cluster::Cluster;
+use crate::object::Owner;
 use crate::plugin::bindings::{CommandAnswer, Invocation};
 use crate::plugin::command::{self, CommandError, CommandInstance};
 use crate::plugin::compiled::CompiledCache;
@@ -103,6 +105,15 @@ impl Question {
     }
 }
 
+/// An object that the plugin reconciles, for commands that tell what it would do.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    /// The object.
+    pub owner: Owner,
+    /// Settings of its kind, JSON.
+    pub settings: Arc<str>,
+}
+
 /// Why the plugin could not be asked.
 #[derive(Debug, thiserror::Error)]
 pub enum AskError {
@@ -166,6 +177,7 @@ pub struct Session {
     runtime: tokio::runtime::Runtime,
     revision: Revision,
     client: kube::Client,
+    cluster: Arc<Cluster>,
     /// Where one instance answers all questions: the one that answered last.
     warm: Option<Cell<Option<CommandInstance>>>,
 }
@@ -201,11 +213,38 @@ impl Session {
         let revision = revision(engine, args, cluster.is_some())?;
         let client = runtime.block_on(async {
             match cluster {
-                Some(cluster) => nobody::client_of(cluster).await.map_err(AskError::Cluster),
-                None => Ok(nobody::client_of_no_cluster()),
+                Some(cluster) => context::client_of(cluster).await.map_err(AskError::Cluster),
+                None => Ok(context::client_of_no_cluster()),
             }
         })?;
-        Ok(Self { runtime, revision, client, warm: None })
+        // Its caches are tasks of the runtime.
+        let cluster = runtime.block_on(async { context::cluster(client.clone()) });
+        Ok(Self { runtime, revision, client, cluster, warm: None })
+    }
+
+    /// Lets the commands do something beside reading.
+    ///
+    /// # Errors
+    /// When the plugin cannot be granted anything.
+    pub fn also_may(&mut self, rule: Rule) -> Result<(), AskError> {
+        let spec = GrantSpec { kube: vec![reading(), rule], ..GrantSpec::default() };
+        let grants = Grants::new(&self.revision.manifest, Some(&spec));
+        let grants = grants.map_err(|error| AskError::Revision {
+            path: self.revision.identity.to_string(),
+            source: RevisionError::Grant(error),
+        })?;
+        self.revision.grants = Arc::new(grants);
+        Ok(())
+    }
+
+    /// The person's cluster.
+    pub fn client(&self) -> &kube::Client {
+        &self.client
+    }
+
+    /// Waits for something beside the plugin.
+    pub fn wait<T>(&self, future: impl Future<Output = T>) -> T {
+        self.runtime.block_on(future)
     }
 
     /// Asks; the cluster of the question is the session's.
@@ -213,13 +252,25 @@ impl Session {
     /// # Errors
     /// [`AskError::Command`].
     pub fn ask(&self, question: &Question) -> Result<CommandAnswer, AskError> {
+        self.ask_about(question, None)
+    }
+
+    /// Asks what would be done about an object.
+    ///
+    /// # Errors
+    /// [`AskError::Command`].
+    pub fn ask_about(
+        &self,
+        question: &Question,
+        subject: Option<&Subject>,
+    ) -> Result<CommandAnswer, AskError> {
         let invocation =
             Invocation { name: question.command.to_owned(), options: question.options.to_string() };
         let asset =
             |file: &PersonFile| Arc::new(Asset::new(&file.asset, &file.path).with_links(Links::Anywhere));
         let assets = question.files.iter().map(asset).collect();
         self.runtime.block_on(async {
-            let context = nobody::context(&self.revision, assets, self.client.clone());
+            let context = context::context(&self.revision, assets, &self.cluster, subject);
             let warm = self.warm.as_ref().and_then(Cell::take);
             let (answer, instance) = command::run(&self.revision, warm, context, &invocation).await?;
             if let Some(warm) = &self.warm {

@@ -25,5 +25,6 @@ pub mod plugin;
 pub mod project;
 pub mod status;
 pub mod telemetry;
+pub mod unified_diff;
 pub mod watches_file;
 pub mod whole_file;

@@ -1,9 +1,10 @@
 //! The `pilothouse` binary: parse, run, exit code.
 
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use pilothouse::app;
-use pilothouse::cli::{Command, helm, plugin, project};
+use pilothouse::cli::{Command, helm, plugin, project, release};
 use pilothouse::plugin::compiler;
 
 fn main() -> ExitCode {
@@ -20,7 +21,14 @@ fn main() -> ExitCode {
     };
     let project = |result: Result<String, project::ProjectCommandError>| match result {
         Ok(text) => {
-            print!("{text}");
+            print(&text);
+            ExitCode::SUCCESS
+        }
+        Err(error) => failed(&error, error.exit_code()),
+    };
+    let release = |result: Result<String, release::ReleaseError>| match result {
+        Ok(text) => {
+            print(&text);
             ExitCode::SUCCESS
         }
         Err(error) => failed(&error, error.exit_code()),
@@ -32,7 +40,7 @@ fn main() -> ExitCode {
         },
         Command::Plugin(command) => match plugin::execute(&command) {
             Ok(text) => {
-                print!("{text}");
+                print(&text);
                 ExitCode::SUCCESS
             }
             Err(error) => failed(&error, 1),
@@ -44,10 +52,26 @@ fn main() -> ExitCode {
         Command::Create(command) => project(project::create::execute(&command)),
         Command::Adopt(args) => project(project::adopt::execute(&args)),
         Command::Bundle(args) => project(project::bundle::execute(&args)),
+        Command::Releases(args) => release(release::list::execute(&args)),
+        Command::History(args) => release(release::history::execute(&args)),
+        Command::Diff(args) => match release::diff::execute(&args) {
+            Ok(difference) => {
+                print(&difference.text);
+                ExitCode::from(difference.exit_code)
+            }
+            // 1 says that something differs.
+            Err(error) => failed(&error, 2),
+        },
+        Command::Rollback(args) => release(release::rollback::execute(&args).map(|()| String::new())),
         Command::CompilePlugin(args) => compiler::compile_as_child(&args),
         Command::Version => {
-            print!("{}", app::version());
+            print(&app::version());
             ExitCode::SUCCESS
         }
     }
+}
+
+/// Whoever reads it may have read enough, as `head` has.
+fn print(text: &str) {
+    let _ = std::io::stdout().lock().write_all(text.as_bytes());
 }

@@ -6,7 +6,9 @@ use serde_json::Value;
 mod apply;
 mod deletion;
 mod fields;
+mod let_go;
 mod memory;
+mod preview;
 mod strict;
 mod supersede;
 

@@ -132,6 +132,10 @@ impl kube::Host for HookState {
         Ok(self.apply_all(items, options).await)
     }
 
+    async fn preview(&mut self, items: Vec<kube::ApplyItem>) -> wasmtime::Result<Vec<Result<String, Error>>> {
+        Ok(self.preview_all(&items).await)
+    }
+
     async fn create(
         &mut self,
         object: String,

@@ -2,6 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+/// To be told what an apply would make of an object, without applying it. RBAC does not know it: to the API server that is
+/// the right to apply, which whoever has it here need not have.
+pub const DRY_RUN: &str = "dry-run";
+
 /// A rule in RBAC's shape. `*` stands for everything of its list.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -10,7 +14,7 @@ pub struct Rule {
     pub api_groups: Vec<String>,
     /// Plural resources, `resource/subresource` for subresources.
     pub resources: Vec<String>,
-    /// Verbs: get, list, watch, create, update, patch, delete.
+    /// Verbs: get, list, watch, create, update, patch, delete; and [`DRY_RUN`].
     pub verbs: Vec<String>,
     /// Only objects of these names; empty: all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

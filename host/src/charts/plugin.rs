@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::fetch::Chooser;
 use crate::asset::Asset;
-use crate::command::nobody;
+use crate::command::context;
 use crate::plugin::bindings::{CommandAnswer, Invocation};
 use crate::plugin::command;
 use crate::plugin::registry::Registry;
@@ -38,7 +38,8 @@ impl PluginChooser {
             .registry
             .active(plugin)
             .ok_or_else(|| format!("no revision of plugin {plugin} is at work"))?;
-        let context = nobody::context(&revision, assets, nobody::client_of_no_cluster());
+        let cluster = context::cluster(context::client_of_no_cluster());
+        let context = context::context(&revision, assets, &cluster, None);
         let invocation = Invocation { name: name.to_owned(), options: options.to_string() };
         let answer = command::run(&revision, None, context, &invocation).await;
         let (answer, _) = answer.map_err(|error| error.to_string())?;

@@ -3,7 +3,6 @@
 use std::path::{Component, Path, PathBuf};
 
 use clap::Args;
-use kube::config::Kubeconfig;
 use serde_json::{Value, json};
 
 use super::ClusterArgs;
@@ -158,18 +157,7 @@ impl GlobalArgs {
     /// The namespace: the flag's, or the one of the kubeconfig's context, or `default`.
     pub(super) fn namespace(&self) -> String {
         let given = self.namespace.clone().filter(|name| !name.is_empty());
-        given.or_else(|| self.context_namespace()).unwrap_or_else(|| "default".to_owned())
-    }
-
-    fn context_namespace(&self) -> Option<String> {
-        let config = match &self.kubeconfig {
-            Some(path) => Kubeconfig::read_from(path),
-            None => Kubeconfig::read(),
-        };
-        let config = config.ok()?;
-        let wanted = self.kube_context.as_ref().or(config.current_context.as_ref())?;
-        let context = config.contexts.iter().find(|context| context.name == *wanted)?;
-        context.context.as_ref()?.namespace.clone().filter(|name| !name.is_empty())
+        given.or_else(|| self.cluster().context_namespace()).unwrap_or_else(|| "default".to_owned())
     }
 
     /// The cluster that is meant.

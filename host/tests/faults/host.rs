@@ -116,6 +116,22 @@ impl Place {
         await_that("the host ends", async || host.ended().ok_or_else(|| "it runs".to_owned())).await.0
     }
 
+    /// Runs a command beside the host, as a person in the project's directory does.
+    pub(crate) async fn ask(&self, arguments: &[&str]) -> Answered {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pilothouse"));
+        command
+            .current_dir(self.path("project"))
+            .args(arguments)
+            .arg(format!("--kubeconfig={}", self.path("kubeconfig").display()))
+            .env("PILOTHOUSE_NAMESPACE", &self.namespace)
+            .env("PILOTHOUSE_HELM_PLUGIN", self.path("plugins/helm.wasm"))
+            .env("PILOTHOUSE_CACHE_DIR", &self.compiled)
+            .stdin(Stdio::null());
+        let output = tokio::task::spawn_blocking(move || command.output()).await.unwrap().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        Answered { code: output.status.code(), output: text(output.stdout), errors: text(output.stderr) }
+    }
+
     /// Everything that hosts at this place wrote.
     pub(crate) fn log(&self) -> String {
         read_log(&self.path("host.log"))
@@ -130,6 +146,14 @@ impl Place {
         });
         seen.await.0
     }
+}
+
+/// What a command of the binary said.
+#[derive(Debug)]
+pub(crate) struct Answered {
+    pub(crate) code: Option<i32>,
+    pub(crate) output: String,
+    pub(crate) errors: String,
 }
 
 /// A host in the background; ends with the test, its log is printed when the test fails.

@@ -34,6 +34,12 @@ impl Context {
         Self { host, kind, reasons, failures, deadline }
     }
 
+    /// What a hook would have at hand for an object of a kind, for a command that tells what the hook would do. The
+    /// settings of the kind are the command's.
+    pub fn of_command(host: Rc<dyn Host>, kind: Gvk) -> Self {
+        Self::new(host, kind, vec![Reason::Manual], 0, Duration::MAX)
+    }
+
     /// The exact kind of the object that is being reconciled.
     pub fn kind(&self) -> &Gvk {
         &self.kind

@@ -30,6 +30,7 @@
 //! ```
 
 mod apply;
+mod asked;
 mod budget;
 mod calls;
 mod charts;

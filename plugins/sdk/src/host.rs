@@ -24,6 +24,9 @@ pub trait Host: fmt::Debug {
     /// Server-side apply of many objects, in the order given. One answer for each.
     fn apply(&self, items: &[ApplyItem], options: ApplyOptions) -> Vec<Result<Applied, KubeError>>;
 
+    /// What objects would be after a server-side apply that takes fields over; nothing changes. One answer for each.
+    fn preview(&self, items: &[ApplyItem]) -> Vec<Result<String, KubeError>>;
+
     /// Creates an object; the answer is the created one.
     fn create(&self, object: &str, ownership: Ownership) -> Result<String, KubeError>;
 

@@ -111,7 +111,7 @@ impl Executor {
         check(actor, "patch", resource, "", &key)?;
         drop_server_fields(&mut object);
         tie_to_owner(&mut object, actor, tie);
-        let text = Text { path: path(actor, resource, &key, options), body: object.to_string() };
+        let text = Text { path: path(actor, resource, &key, options.dry_run), body: object.to_string() };
         let mut last =
             LastApply { said: hash(&actor.manager.name, &text.body, options), ..LastApply::default() };
         let before = live.map(|live| live.resource_version);
@@ -215,9 +215,9 @@ struct Text {
     body: String,
 }
 
-fn path(actor: &Actor<'_>, resource: &Resource, key: &ObjectKey, options: ApplyOptions<'_>) -> String {
+pub(super) fn path(actor: &Actor<'_>, resource: &Resource, key: &ObjectKey, dry_run: bool) -> String {
     let path = resource.object(key.namespace.as_deref(), &key.name, "");
-    let dry_run = if options.dry_run { "&dryRun=All" } else { "" };
+    let dry_run = if dry_run { "&dryRun=All" } else { "" };
     format!("{path}?fieldManager={}&fieldValidation=Ignore{dry_run}", escape(&actor.manager.name))
 }
 

@@ -27,11 +27,7 @@ impl Manager {
     /// manager applied nothing yet. `object` is the API server's answer to an apply.
     pub(super) fn patch_for(&self, object: &Value) -> Option<String> {
         let entries = object.pointer("/metadata/managedFields")?.as_array()?;
-        let is_old = |entry: &Value| {
-            text(entry, "operation") == "Update"
-                && text(entry, "subresource").is_empty()
-                && self.supersedes.iter().any(|name| name == text(entry, "manager"))
-        };
+        let is_old = |entry: &Value| self.is_superseded(entry);
         let is_own = |entry: &Value| {
             text(entry, "operation") == "Apply"
                 && text(entry, "subresource").is_empty()
@@ -58,6 +54,15 @@ impl Manager {
             {"op": "replace", "path": "/metadata/resourceVersion", "value": version},
         ]);
         Some(patch.to_string())
+    }
+}
+
+impl Manager {
+    /// Whether an entry of `metadata.managedFields` is of a tool whose fields become the manager's own.
+    pub(super) fn is_superseded(&self, entry: &Value) -> bool {
+        text(entry, "operation") == "Update"
+            && text(entry, "subresource").is_empty()
+            && self.supersedes.iter().any(|name| name == text(entry, "manager"))
     }
 }
 

@@ -66,6 +66,33 @@ impl HookState {
         done.map(wit_applied).map_err(|error| cx.not_written(error, &access))
     }
 
+    pub(super) async fn preview_all(&mut self, items: &[kube::ApplyItem]) -> Vec<Result<String, Error>> {
+        let mut answers = Vec::with_capacity(items.len());
+        for item in items {
+            answers.push(self.preview_one(item).await);
+        }
+        answers
+    }
+
+    async fn preview_one(&mut self, item: &kube::ApplyItem) -> Result<String, Error> {
+        self.admit(item.object.len())?;
+        let cx = Arc::clone(&self.context);
+        let (object, gvk) = parse(&item.object)?;
+        let resource = cx.resource(&gvk).await?;
+        let key = ObjectKey::of(&object);
+        cx.pace().await?;
+        let executor = &cx.cluster.executor;
+        let previewed = executor.preview(&cx.actor(), &resource, object, tie_of(item.ownership)).await;
+        let access = Access {
+            verb: "patch",
+            group: &resource.gvk.group,
+            resource: &resource.plural,
+            namespace: key.as_ref().and_then(|key| key.namespace.as_deref()).filter(|_| resource.namespaced),
+            name: key.as_ref().map(|key| &*key.name),
+        };
+        self.answer(previewed, &access)
+    }
+
     pub(super) async fn create_object(
         &mut self,
         object: &str,

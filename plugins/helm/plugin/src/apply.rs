@@ -105,7 +105,7 @@ impl Call<'_> {
             match failed {
                 None => break,
                 Some((error, reference)) if replace && is_replaceable(&error, reference) => {
-                    let reason: &dyn std::fmt::Display = &error;
+                    let reason: &dyn fmt::Display = &error;
                     self.ctx().log(Level::Info, format_args!("replacing {reference}"), &[("reason", reason)]);
                     self.delete_for_replacement(reference)?;
                     at -= 1;
@@ -201,7 +201,7 @@ impl Call<'_> {
             return Ok(false);
         };
         if let Some(reason) = &live.foreign {
-            let fields: [(&str, &dyn std::fmt::Display); 1] = [("reason", reason)];
+            let fields: [(&str, &dyn fmt::Display); 1] = [("reason", reason)];
             self.ctx().log(Level::Warn, format_args!("not deleted: {object}"), &fields);
             return Ok(false);
         }
@@ -239,7 +239,7 @@ pub(crate) fn listed(objects: &[impl ToString]) -> String {
 
 /// Whether an object can be made anew where it cannot be changed. What holds data, or takes other objects along when
 /// it goes, cannot.
-fn is_replaceable(error: &KubeError, reference: &ObjectRef) -> bool {
+pub(crate) fn is_replaceable(error: &KubeError, reference: &ObjectRef) -> bool {
     const NEVER: [&str; 4] =
         ["CustomResourceDefinition", "Namespace", "PersistentVolume", "PersistentVolumeClaim"];
     let KubeError::Invalid(status) = error else { return false };
@@ -249,7 +249,7 @@ fn is_replaceable(error: &KubeError, reference: &ObjectRef) -> bool {
 }
 
 /// The kinds that definitions among the objects define.
-fn defined_kinds(all: &Items<'_>) -> BTreeSet<(String, String)> {
+pub(crate) fn defined_kinds(all: &Items<'_>) -> BTreeSet<(String, String)> {
     let definitions = all.references.iter().zip(all.items);
     let definitions = definitions.filter(|(reference, _)| reference.kind.kind == "CustomResourceDefinition");
     let kind = |(_, item): (&ObjectRef, &ApplyItem)| {

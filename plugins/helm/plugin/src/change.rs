@@ -138,7 +138,7 @@ impl Reconciliation<'_> {
 
     /// Whether what is wanted, rendered as that revision, is what the revision says: objects, hooks, notes and the chart's
     /// version.
-    fn says_the_same(&self, stored: &Stored) -> Result<bool, Error> {
+    pub(crate) fn says_the_same(&self, stored: &Stored) -> Result<bool, Error> {
         let release = &stored.release;
         let candidate = self.call.render(&self.chart, &self.values, release.version, release.version > 1)?;
         let kinds = self.call.kinds()?;

@@ -1,16 +1,22 @@
-//! What a person may ask at a command line: the subcommands of `helm` that need no cluster.
+//! What a person may ask at a command line: the subcommands of `helm` that need no cluster, and how releases stand.
 //!
 //! Flags are the host's; what they mean is said here. Texts of errors are Helm's, without the `Error: ` in front.
 
 mod chart;
 mod dependencies;
+mod diff;
+mod history;
 mod json_path;
 mod lint;
 mod options;
 mod post_render;
+mod releases;
 mod repository;
+mod rollback;
 mod server;
 mod show;
+mod standing;
+mod subject;
 mod survey;
 mod template;
 mod values;
@@ -48,6 +54,16 @@ pub fn run(host: Rc<dyn Host>, invocation: Invocation) -> CommandAnswer {
         "lint" => options::parse(&options).and_then(|options| lint::lint(&*host, &options, &mut answer)),
         "survey" => options::parse(&options).and_then(|options| survey::survey(&*host, options, &mut answer)),
         "starter" => options::parse(&options).and_then(|options| survey::starter(&options, &mut answer)),
+        "releases" => {
+            options::parse(&options).and_then(|options| releases::releases(&host, &options, &mut answer))
+        }
+        "history" => {
+            options::parse(&options).and_then(|options| history::history(&host, &options, &mut answer))
+        }
+        "rollback" => {
+            options::parse(&options).and_then(|options| rollback::rollback(&host, &options, &mut answer))
+        }
+        "diff" => options::parse(&options).and_then(|options| diff::diff(&host, &options, &mut answer)),
         other => Err(format!("the Helm plugin knows no command {other:?}")),
     };
     answer.failure = result.err();

@@ -93,7 +93,7 @@ impl<'c> Reconciliation<'c> {
         Err(Error::retry("Circles", "the release does not come to rest"))
     }
 
-    fn wish(&self) -> Result<Wish<'_>, Error> {
+    pub(crate) fn wish(&self) -> Result<Wish<'_>, Error> {
         let call = self.call;
         let release = &call.settings().release;
         let is_installed = self.history.good().is_some();
@@ -110,7 +110,7 @@ impl<'c> Reconciliation<'c> {
         })
     }
 
-    fn refresh(&mut self) -> Result<(), Error> {
+    pub(crate) fn refresh(&mut self) -> Result<(), Error> {
         let history = self.call.store().history();
         self.history = history.map_err(|error| explain(error, Concern::Reconcile))?;
         Ok(())
@@ -266,7 +266,7 @@ impl<'c> Reconciliation<'c> {
     }
 
     /// Refuses a release that another object keeps, or that is of another chart.
-    fn check_owner(&self) -> Result<(), Error> {
+    pub(crate) fn check_owner(&self) -> Result<(), Error> {
         let Some(latest) = self.history.latest() else { return Ok(()) };
         let refused = |error| explain(error, Concern::Reconcile);
         let owner = self.call.owner();

@@ -137,11 +137,11 @@ impl History {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::{Marks, Progress, Stage};
 
-    fn entry(revision: u32, status: Status) -> Entry {
+    pub(crate) fn entry(revision: u32, status: Status) -> Entry {
         Entry {
             revision,
             status,
@@ -154,7 +154,7 @@ mod tests {
         }
     }
 
-    fn history(statuses: &[Status]) -> History {
+    pub(crate) fn history(statuses: &[Status]) -> History {
         statuses.iter().zip(1..).map(|(status, revision)| entry(revision, *status)).collect()
     }
 

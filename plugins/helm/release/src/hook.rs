@@ -117,6 +117,14 @@ impl Hook {
     }
 }
 
+impl Hook {
+    /// Those of these hooks that run at an event, in the order in which they run.
+    #[must_use]
+    pub fn of_event<'h>(hooks: &'h [Self], event: &str) -> Vec<&'h Self> {
+        order(hooks, event).into_iter().filter_map(|place| hooks.get(place)).collect()
+    }
+}
+
 /// The hooks that run at `event`, as places in `hooks`, in the order in which they run: by weight, then by name, else
 /// as they stand (`hookByWeight`).
 pub(crate) fn order(hooks: &[Hook], event: &str) -> Vec<usize> {

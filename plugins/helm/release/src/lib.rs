@@ -6,6 +6,7 @@
 //! begin or to go on; an [`Operation`] then says one act after the other. Where it stands is written into the Secret
 //! before every act that must not happen twice, so that whoever comes after a crash finds it and goes on.
 
+mod account;
 mod chunks;
 pub mod decision;
 mod fit;
@@ -19,8 +20,10 @@ mod record;
 mod secret;
 mod status;
 mod time;
+mod way_back;
 
 pub use self::{
+    account::{Line, Maker},
     chunks::{CHUNK_TYPE, Chunks},
     fit::LARGEST_SECRET,
     history::{History, Limit},
@@ -35,4 +38,5 @@ pub use self::{
         selector,
     },
     status::Status,
+    way_back::{NoWayBack, Return, WayBack},
 };

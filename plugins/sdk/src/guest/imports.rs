@@ -32,15 +32,13 @@ impl Host for Imports {
         Ok(Page { items: page.items, next: page.next, resource_version: page.resource_version })
     }
 
+    fn preview(&self, items: &[ApplyItem]) -> Vec<Result<String, KubeError>> {
+        let items: Vec<_> = items.iter().map(kube::ApplyItem::from).collect();
+        kube::preview(&items).into_iter().map(|answer| answer.map_err(Into::into)).collect()
+    }
+
     fn apply(&self, items: &[ApplyItem], options: ApplyOptions) -> Vec<Result<Applied, KubeError>> {
-        let items: Vec<_> = items
-            .iter()
-            .map(|item| kube::ApplyItem {
-                object: item.object.clone(),
-                ownership: item.ownership.into(),
-                keep: item.keep.clone(),
-            })
-            .collect();
+        let items: Vec<_> = items.iter().map(kube::ApplyItem::from).collect();
         let options = kube::ApplyOptions {
             force: options.force,
             dry_run: options.dry_run,
@@ -232,6 +230,12 @@ impl From<&ReadOptions> for kube::ReadOptions {
             Consistency::Live => kube::Consistency::Live,
         };
         Self { consistency, fields: options.fields.clone() }
+    }
+}
+
+impl From<&ApplyItem> for kube::ApplyItem {
+    fn from(item: &ApplyItem) -> Self {
+        Self { object: item.object.clone(), ownership: item.ownership.into(), keep: item.keep.clone() }
     }
 }
 

@@ -17,11 +17,18 @@ use super::{
 };
 use crate::{
     Applied, ApplyOptions, Change, DeleteOptions, KubeError, ObjectRef, Page, Patch, Propagation, Query,
-    ReadOptions,
+    ReadOptions, Taken,
 };
 
 /// Objects in a page when nobody says.
 const PAGE: usize = 500;
+
+/// What an apply came to, or would come to.
+struct Tried {
+    change: Change,
+    stored: Stored,
+    taken: Vec<Taken>,
+}
 
 impl Store {
     /// The object as it is answered; none when there is none.
@@ -210,12 +217,35 @@ impl Store {
     /// Server-side apply of one object.
     pub(super) fn apply(
         &mut self,
-        mut config: Value,
+        config: Value,
         options: ApplyOptions,
         keep: &[String],
         writer: &Writer,
     ) -> Result<Applied, KubeError> {
         let ApplyOptions { force, dry_run, .. } = options;
+        let kind = self.kinds.find(&gvk_of(&config))?.clone();
+        let Tried { change, stored, taken } = self.apply_or_try(config, force, dry_run, writer)?;
+        let mut applied = Applied { taken, ..applied(change, &stored.object) };
+        // What is only rehearsed is not there.
+        if options.strict && !(dry_run && change == Change::Created) {
+            self.take_away(&kind, &stored, keep, dry_run, writer, &mut applied)?;
+        }
+        Ok(applied)
+    }
+
+    /// What an object would be after a forced apply.
+    pub(super) fn preview(&mut self, config: Value, writer: &Writer) -> Result<Value, KubeError> {
+        let gvk = gvk_of(&config);
+        self.apply_or_try(config, true, true, writer).map(|tried| Self::answer(&tried.stored, &gvk))
+    }
+
+    fn apply_or_try(
+        &mut self,
+        mut config: Value,
+        force: bool,
+        dry_run: bool,
+        writer: &Writer,
+    ) -> Result<Tried, KubeError> {
         let kind = self.kinds.find(&gvk_of(&config))?.clone();
         drop_nulls(&mut config, &kind);
         if kind.status
@@ -235,7 +265,8 @@ impl Store {
             None => {
                 let key = self.admit_new(&kind, &mut merged)?;
                 if dry_run {
-                    return Ok(applied(Change::Created, &merged));
+                    let stored = Stored { object: merged, managers };
+                    return Ok(Tried { change: Change::Created, stored, taken });
                 }
                 (Change::Created, self.insert(&kind, key, merged, managers, writer))
             }
@@ -249,11 +280,7 @@ impl Store {
                 (if new == old { Change::Unchanged } else { Change::Configured }, new)
             }
         };
-        let mut applied = Applied { taken, ..applied(change, &stored.object) };
-        if options.strict {
-            self.take_away(&kind, &stored, keep, dry_run, writer, &mut applied)?;
-        }
-        Ok(applied)
+        Ok(Tried { change, stored, taken })
     }
 
     /// Asks for deletion. False: there was none.

@@ -21,7 +21,7 @@ use super::{
     settings::Settings,
     triggers::{Ties, is_own_change, own_reference},
 };
-use crate::{AssetFile, Gvk, ObjectRef, Plugin, Reason, Watch};
+use crate::{AssetFile, Gvk, Host, ObjectRef, Plugin, Reason, Watch};
 
 /// Calls in one [`settle`](Runner::settle) after which a plugin is taken to go round in circles.
 const TOO_MANY_CALLS: u32 = 1000;
@@ -282,6 +282,12 @@ impl Runner {
     /// In how long the next call is due; none when nothing is queued.
     pub fn next_call(&self) -> Option<Duration> {
         self.queue.next().map(|next| next.duration_since(self.cluster.now()).unwrap_or_default())
+    }
+
+    /// The host of a command about an object, as somebody at a command line asks it: with the settings and trees of the
+    /// object's kind, and the object as owner. None: there is no such object.
+    pub fn command_host(&self, object: &ObjectRef) -> Option<Rc<dyn Host>> {
+        Some(Rc::new(self.session(&self.live(object)?).of_person()))
     }
 
     /// What the inventory says are an object's declarative children.

@@ -5,6 +5,7 @@ use std::{cell::RefCell, collections::BTreeSet, rc::Rc, time::SystemTime};
 use serde_json::Value;
 
 use super::{
+    asked::{Request, access},
     budget::{Budget, Limits},
     calls::{Call, Caller, Verb},
     charts::{Charts, Place},
@@ -40,14 +41,6 @@ pub(super) struct Session {
     missing: RefCell<BTreeSet<Gvk>>,
     /// Charts that were wished for.
     wished: RefCell<BTreeSet<Place>>,
-}
-
-/// What one request is about.
-struct Request {
-    verb: Verb,
-    object: ObjectRef,
-    subresource: String,
-    body: Value,
 }
 
 impl Session {
@@ -98,6 +91,12 @@ impl Session {
             owner: Some(owner),
             ..Self::new(cluster, writer, plugin.to_owned(), Some(rights), settings)
         }
+    }
+
+    /// The same for a person at a command line: what is changed is not the hook's own doing.
+    pub(super) fn of_person(mut self) -> Self {
+        self.writer.cause = None;
+        self
     }
 
     /// The same with the host as caller: children and their pruning, without budget.
@@ -196,45 +195,25 @@ impl Session {
     }
 
     fn apply_item(&self, item: &ApplyItem, options: ApplyOptions) -> Result<Applied, KubeError> {
+        let (request, object) = self.application(item)?;
+        self.request(request, |store| store.apply(object, options, &item.keep, &self.writer))
+    }
+
+    fn preview_item(&self, item: &ApplyItem) -> Result<String, KubeError> {
+        let (request, object) = self.application(item)?;
+        let previewed = self.request(request, |store| store.preview(object, &self.writer))?;
+        self.answer(previewed.to_string())
+    }
+
+    /// The request to apply an item, and what is applied.
+    fn application(&self, item: &ApplyItem) -> Result<(Request, Value), KubeError> {
         let mut object = self.tied(&item.object, item.ownership)?;
         drop_server_fields(&mut object);
         if text(&object, "/metadata/name").is_empty() {
             return Err(bad_request("an applied object needs metadata.name"));
         }
-        let request = Request::new(Verb::Apply, ref_of(&object)).body(object.clone());
-        self.request(request, |store| store.apply(object, options, &item.keep, &self.writer))
+        Ok((Request::new(Verb::Apply, ref_of(&object)).body(object.clone()), object))
     }
-}
-
-impl Request {
-    fn new(verb: Verb, object: ObjectRef) -> Self {
-        Self { verb, object, subresource: String::new(), body: Value::Null }
-    }
-
-    fn body(self, body: Value) -> Self {
-        Self { body, ..self }
-    }
-
-    fn subresource(self, subresource: &str) -> Self {
-        Self { subresource: subresource.to_owned(), ..self }
-    }
-}
-
-/// The question to RBAC behind a request; none for kinds that are not served.
-fn access(state: &State, verb: Verb, object: &ObjectRef, subresource: &str) -> Option<Access<'static>> {
-    let kind = state.store.kinds.find(&object.kind).ok()?;
-    let resource = match subresource {
-        "" => kind.plural.clone(),
-        subresource => format!("{}/{subresource}", kind.plural),
-    };
-    let name = Some(object.name.clone()).filter(|name| !name.is_empty());
-    Some(Access {
-        verb: verb.rbac(),
-        group: kind.gvk.group.clone(),
-        resource,
-        namespace: object.namespace.clone(),
-        name,
-    })
 }
 
 impl Host for Session {
@@ -265,6 +244,10 @@ impl Host for Session {
             answer
         };
         items.iter().map(one).collect()
+    }
+
+    fn preview(&self, items: &[ApplyItem]) -> Vec<Result<String, KubeError>> {
+        items.iter().map(|item| self.preview_item(item)).collect()
     }
 
     fn create(&self, object: &str, ownership: Ownership) -> Result<String, KubeError> {

@@ -265,3 +265,24 @@ fn a_strict_apply_leaves_what_it_is_told_to_leave_and_what_came_by_a_subresource
     assert_eq!(now["spec"]["template"]["metadata"]["labels"], json!({"a": "b", "c": "d"}));
     assert_eq!(now["spec"]["replicas"], 3);
 }
+
+#[test]
+fn a_preview_says_what_an_apply_would_make_of_an_object_and_changes_nothing() {
+    let cluster = Cluster::new();
+    let preview = |object: &Value| -> Result<Value, KubeError> {
+        let item = ApplyItem::new(object)?.ownership(Ownership::None);
+        cluster.user("one").preview(&[item]).pop().unwrap()
+    };
+    let new = preview(&config_map(&json!({"mine": "1"}))).unwrap();
+    assert_eq!(new["data"], json!({"mine": "1"}));
+    assert_eq!(cluster.kubectl().get_ref::<Value>(&reference(&new)).unwrap(), None, "it is not there");
+    apply(&cluster, "one", &config_map(&json!({"mine": "1", "old": "1"})));
+    apply(&cluster, "two", &config_map(&json!({"theirs": "1"})));
+    let before = live(&cluster, &new);
+    let changed = preview(&config_map(&json!({"mine": "2"}))).unwrap();
+    assert_eq!(changed["data"], json!({"mine": "2", "theirs": "1"}));
+    assert_eq!(live(&cluster, &new), before);
+    let unknown =
+        json!({"apiVersion": "x.y/v1", "kind": "Foo", "metadata": {"name": "a", "namespace": "default"}});
+    assert!(matches!(preview(&unknown), Err(KubeError::UnknownKind(_))));
+}

@@ -34,7 +34,7 @@ fn helm_writes(scene: &Scene, release: &Release) {
 }
 
 /// `helm rollback web TO`, as far as its records go, and what it applies of the Deployment.
-fn helm_rollback(scene: &Scene, to: u32, replicas: u64) {
+pub(crate) fn helm_rollback(scene: &Scene, to: u32, replicas: u64) {
     let entries = scene.history();
     let latest = entries.last().unwrap().revision;
     let mut release = scene.stored(to).release;
@@ -49,7 +49,7 @@ fn helm_rollback(scene: &Scene, to: u32, replicas: u64) {
     helm_writes(scene, &release);
 }
 
-fn two_revisions() -> Scene {
+pub(crate) fn two_revisions() -> Scene {
     let mut scene = Scene::installed(&json!({"replicas": 1}));
     scene.set(&json!({"replicas": 2}));
     scene.settle();

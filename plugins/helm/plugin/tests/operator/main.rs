@@ -17,6 +17,8 @@ mod failures;
 mod hooks;
 mod install;
 mod large;
+mod look;
+mod look_diff;
 mod measures;
 mod readiness;
 mod release;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use helm_release::{Entry, Stored, chunks_of, secret_name};
 use pilothouse_sdk::{
-    Condition, Gvk, ObjectRef,
+    Condition, Gvk, Invocation, ObjectRef,
     harness::{Cluster, Runner},
 };
 use serde_json::{Value, json};
@@ -299,6 +299,23 @@ impl Scene {
     pub(crate) fn fail(&mut self, job: &str) {
         self.cluster.fail_job(NAMESPACE, job, "Job has reached the specified backoff limit").unwrap();
         self.settle();
+    }
+
+    /// What a command about the object answers, as a person at a command line asks it. It changes nothing unless it is
+    /// asked to.
+    pub(crate) fn command(&self, name: &str, options: &Value) -> Result<Value, String> {
+        let reference = self.object();
+        let mut all = json!({"object": {
+            "apiVersion": reference.kind.api_version(), "kind": reference.kind.kind, "namespace": NAMESPACE, "name": NAME,
+        }});
+        all.as_object_mut().unwrap().extend(options.as_object().unwrap().clone());
+        let host = self.runner.command_host(&reference).unwrap();
+        let invocation = Invocation { name: name.to_owned(), options: all.to_string() };
+        let answer = helm_plugin::command::run(host, invocation);
+        match answer.failure {
+            Some(failure) => Err(failure),
+            None => Ok(serde_json::from_slice(&answer.output).unwrap()),
+        }
     }
 
     /// Everything of the release that is in the cluster, records and hooks left out.

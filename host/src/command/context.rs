@@ -1,4 +1,4 @@
-//! The context of a command: on behalf of no object, with the rights of the person.
+//! The context of a command: with the rights of the person, and on behalf of no object or of one that is looked at.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,6 +6,7 @@ use std::time::Duration;
 use http::{Request, Response};
 use kube::client::Body;
 
+use super::Subject;
 use crate::action::execute::Manager;
 use crate::asset::Asset;
 use crate::binding::Binding;
@@ -24,27 +25,41 @@ use crate::telemetry::series::PluginMetrics;
 
 /// As many requests as a person's own tools may send.
 const QPS: u32 = 100;
+/// Who a person's own changes are by.
+const MANAGER: &str = "pilothouse";
+
+/// The cluster behind a client, for all questions of a session: what it serves is asked once.
+pub(crate) fn cluster(client: kube::Client) -> Arc<Cluster> {
+    let discovery = Arc::new(Discovery::new(client.clone()));
+    let watches = Arc::new(Watches::new(client.clone(), Arc::clone(&discovery)));
+    let (observer, _) = Observer::new(watches, &[]);
+    let api = Api::new(client, ClientMetrics::default());
+    Arc::new(Cluster::new(api, discovery, Arc::new(observer)))
+}
 
 /// The context of one command.
 pub(crate) fn context(
     revision: &Revision,
     assets: Vec<Arc<Asset>>,
-    client: kube::Client,
+    cluster: &Arc<Cluster>,
+    subject: Option<&Subject>,
 ) -> Arc<HookContext> {
-    let gvk = Arc::new(Gvk::new("", "", ""));
-    let discovery = Arc::new(Discovery::new(client.clone()));
-    let watches = Arc::new(Watches::new(client.clone(), Arc::clone(&discovery)));
-    let (observer, _) = Observer::new(watches, &[]);
-    let api = Api::new(client, ClientMetrics::default());
+    let nobody =
+        || Owner { key: ObjectKey::new(Arc::new(Gvk::new("", "", "")), None, ""), uid: Arc::from("") };
+    let owner = subject.map_or_else(nobody, |subject| subject.owner.clone());
+    // What is asked as the plugin would do it is asked in its name.
+    let manager = match subject {
+        Some(_) => revision.manifest.manager(),
+        None => Manager { name: MANAGER.to_owned(), supersedes: Vec::new() },
+    };
     Arc::new(HookContext {
         plugin: Arc::clone(&revision.identity),
         grants: Arc::clone(&revision.grants),
-        owner: Owner { key: ObjectKey::new(Arc::clone(&gvk), None, ""), uid: Arc::from("") },
         binding: Arc::new(Binding {
             plugin: Arc::clone(&revision.identity.name),
-            gvk,
+            gvk: Arc::clone(&owner.key.gvk),
             selector: String::new(),
-            settings: Arc::from("{}"),
+            settings: subject.map_or_else(|| Arc::from("{}"), |subject| Arc::clone(&subject.settings)),
             assets,
             charts: Vec::new(),
             finalizer: None,
@@ -53,9 +68,10 @@ pub(crate) fn context(
             account: None,
             origin: "the command line".to_owned(),
         }),
-        manager: Manager::default(),
+        owner,
+        manager,
         throttle: Arc::new(Throttle::per_second(QPS)),
-        cluster: Arc::new(Cluster::new(api, discovery, Arc::new(observer))),
+        cluster: Arc::clone(cluster),
         metrics: Arc::new(PluginMetrics::default()),
         charts: None,
         wishes: Arc::default(),
