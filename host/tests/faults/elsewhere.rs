@@ -72,7 +72,7 @@ async fn a_chart_of_a_registry_is_installed_and_upgraded_and_stays_when_the_regi
     let Some(bench) = Bench::new("elsewhere-oci").await else { return };
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().to_owned();
-    let mut registry = blocking(move || Registry::open(&path).unwrap()).await;
+    let registry = blocking(move || Registry::open(&path).unwrap()).await;
     let chart = json!({"repository": registry.repository(), "name": "second", "version": "^1", "interval": "5s", "plainHTTP": true});
     let place = place(&bench, &chart);
     let first = package(&bench, &place, "1.0.0").await;

@@ -68,10 +68,7 @@ fn what_others_added_is_gone_and_told_once() {
     );
     assert!(all.contains("(kubectl: .spec.template.spec.containers[name=\"web\"].env)"), "{all}");
     assert_rest(&mut scene);
-    assert_eq!(
-        scene.events().into_iter().filter(|(reason, _)| reason == "DriftCorrected").count(),
-        told.len()
-    );
+    assert!(!scene.events().iter().any(|(reason, _)| reason == "DriftCorrected"), "told once");
 }
 
 #[test]
