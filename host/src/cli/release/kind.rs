@@ -146,7 +146,7 @@ impl Reading<'_> {
         served.kind.plural == word
             || (!singular.is_empty() && singular == word)
             || served.kind.gvk.kind.to_lowercase() == word
-            || served.resource.short_names.iter().any(|short| *short == word)
+            || served.resource.short_names.contains(&word)
     }
 }
 

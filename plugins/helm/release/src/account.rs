@@ -59,7 +59,7 @@ impl Line {
     #[must_use]
     pub fn of(history: &History, entry: &Entry, stored: Option<&Stored>) -> Self {
         let release = stored.map(|stored| &stored.release);
-        let chart = release.and_then(|release| release.chart_name());
+        let chart = release.and_then(crate::Release::chart_name);
         let (from, to) = (history.left(entry, stored), went_back_to(entry, stored));
         Self {
             revision: entry.revision,
