@@ -185,6 +185,7 @@ fn context(revision: &Arc<Revision>) -> Arc<HookContext> {
             legacy_finalizers: Vec::new(),
             resync: Duration::from_secs(600),
             account: None,
+            names_account: false,
             origin: "bench".to_owned(),
         }),
         manager: pilothouse::action::execute::Manager { name: "bench".to_owned(), supersedes: Vec::new() },

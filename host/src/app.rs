@@ -3,12 +3,12 @@
 mod access;
 mod announce;
 mod configuration;
+mod elsewhere;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use notify::RecursiveMode;
-use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use access::{connect, identity, own_namespace};
@@ -16,7 +16,6 @@ use configuration::Configuration;
 
 use crate::action::inventory::Inventories;
 use crate::asset::Asset;
-use crate::charts::{self, Charts, PluginChooser};
 use crate::cli::operator_sdk::{self, SettleError};
 use crate::cli::run::RunArgs;
 use crate::cluster::Cluster;
@@ -36,7 +35,6 @@ use crate::disk::Changes;
 use crate::health::access::Gate;
 use crate::health::tls::Certificate;
 use crate::health::{Metrics, Protection, Readiness, serve_metrics, serve_probes};
-use crate::object::ObjectKey;
 use crate::plugin::bindings::INTERFACE;
 use crate::plugin::compiled::CompiledCache;
 use crate::plugin::compiler::Compiler;
@@ -134,13 +132,19 @@ pub fn run(mut args: RunArgs) -> Result<(), AppError> {
     result
 }
 
-async fn host(args: RunArgs) -> Result<(), AppError> {
-    let config = Configuration::read(&args)?;
-    let client = connect(&args).await?;
+/// The registry of metrics, with what dashboards of operator-sdk's users look for.
+fn series(config: &Configuration) -> SharedRegistry {
     let registry = SharedRegistry::default();
     if config.has_entries() {
         tell_helm_operator(&registry);
     }
+    registry
+}
+
+async fn host(args: RunArgs) -> Result<(), AppError> {
+    let config = Configuration::read(&args)?;
+    let client = connect(&args).await?;
+    let registry = series(&config);
     let readiness = Readiness::default();
     readiness.wait_for("plugins", "the first look at the plugin directory");
     let plugin_metrics = Arc::new(PluginMetrics::default());
@@ -160,7 +164,7 @@ async fn host(args: RunArgs) -> Result<(), AppError> {
     let cluster = Arc::new(Cluster::new(api.clone(), Arc::clone(&discovery), Arc::clone(&observer)));
     let (plugins, changes) = Registry::new();
     let plugins = Arc::new(plugins);
-    let (charts, chart_changes) = charts_from_elsewhere(&args, &plugins, &registry);
+    let (charts, chart_changes) = elsewhere::charts(&args, &plugins, &registry);
     let recorder = Recorder::start(api.clone(), &identity(&args));
     let about_plugins = announce::own_pod(&args).map(|pod| (pod, recorder.clone()));
     let reconciler = Arc::new(Reconciler {
@@ -197,22 +201,6 @@ async fn host(args: RunArgs) -> Result<(), AppError> {
     watch_assets(assets, &supervisor, &mut tasks)?;
     let host = Host { supervisor, queue, readiness, tasks, workers, fence };
     host.work(&args, client).await
-}
-
-/// Charts that are fetched while the host runs, and whom to call when one has changed.
-fn charts_from_elsewhere(
-    args: &RunArgs,
-    plugins: &Arc<Registry>,
-    registry: &SharedRegistry,
-) -> (Arc<Charts>, mpsc::UnboundedReceiver<Vec<ObjectKey>>) {
-    let options = charts::Options {
-        cache_bytes: args.chart_cache_size.0,
-        limits: charts::Limits { time: args.chart_fetch_timeout, ..charts::Limits::default() },
-    };
-    let mut metrics = charts::Metrics::default();
-    register(registry, |registry| metrics = charts::Metrics::register(registry));
-    let chooser = PluginChooser::new(Arc::clone(plugins), &args.cache_dir);
-    charts::open(&args.cache_dir, options, Arc::new(chooser), metrics)
 }
 
 /// A host that watches, and works once it leads.

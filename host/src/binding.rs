@@ -30,6 +30,8 @@ pub struct Binding {
     pub resync: Duration,
     /// Whose rights its hooks have, instead of those of the plugin's account.
     pub account: Option<Account>,
+    /// Whether an object may name another account beside it, at `spec.serviceAccountName`.
+    pub names_account: bool,
     /// Where the binding was written, for messages: `watches.yaml:12:3` or the plugin's name.
     pub origin: String,
 }
@@ -71,6 +73,14 @@ impl std::str::FromStr for Account {
 }
 
 impl Account {
+    /// One in the namespace of the object, of a name that its author chose.
+    ///
+    /// # Errors
+    /// [`AccountError`].
+    pub fn beside(name: &str) -> Result<Self, AccountError> {
+        if is_dns_name(name) { Ok(Self::Beside(name.to_owned())) } else { Err(AccountError(name.to_owned())) }
+    }
+
     /// The user as the API server calls it. None: the object is in no namespace, and neither is the account.
     pub fn user(&self, object_namespace: Option<&str>) -> Option<String> {
         let (namespace, name) = match self {
@@ -100,6 +110,7 @@ mod tests {
         assert_eq!(user("web", Some("shop")).as_deref(), Some("system:serviceaccount:shop:web"));
         assert_eq!(user("ops/web.v2", Some("shop")).as_deref(), Some("system:serviceaccount:ops:web.v2"));
         assert_eq!(user("web", None), None);
+        assert!(Account::beside("ops/web").is_err(), "an author names none of another namespace");
     }
 
     #[test]
@@ -107,6 +118,7 @@ mod tests {
         for text in ["", "a/b/c", "/a", "a/", "Web", "a:b", "a b", "-a", "system:masters", "a..b"] {
             let said = text.parse::<Account>().unwrap_err().to_string();
             assert!(said.contains("names no service account"), "{said}");
+            assert!(Account::beside(text).is_err(), "{text}");
         }
     }
 }

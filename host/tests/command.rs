@@ -9,6 +9,8 @@ mod dependencies;
 mod flags;
 #[path = "command/post_renderer.rs"]
 mod post_renderer;
+#[path = "command/registry.rs"]
+mod registry;
 #[path = "command/release.rs"]
 mod release;
 #[path = "command/server.rs"]

@@ -94,6 +94,7 @@ fn context(revision: &Revision) -> Arc<HookContext> {
             legacy_finalizers: Vec::new(),
             resync: Duration::from_secs(600),
             account: None,
+            names_account: false,
             origin: "test".to_owned(),
         }),
         manager: pilothouse::action::execute::Manager { name: "test".to_owned(), supersedes: Vec::new() },

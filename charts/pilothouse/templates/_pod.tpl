@@ -13,6 +13,9 @@
 {{- end }}
 {{- with .Values.releases }}
 - {{ printf "--releases=%s" (join "," .) | quote }}
+{{- with $.Values.releasesAccount }}
+- --releases-account={{ . }}
+{{- end }}
 {{- end }}
 - --leader-elect={{ .Values.leaderElection.enabled }}
 {{- if .Values.leaderElection.enabled }}

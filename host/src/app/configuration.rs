@@ -92,6 +92,8 @@ impl Configuration {
             let mut binding = binding(args, manifest.as_ref());
             binding.settings = Arc::from(settings(args, &json!({"fromSpec": true})));
             binding.charts.clone_from(&args.releases);
+            binding.account.clone_from(&args.releases_account);
+            binding.names_account = true;
             supervisor.bind(binding);
         }
         assets
@@ -111,6 +113,7 @@ fn binding(args: &RunArgs, manifest: Option<&Manifest>) -> Binding {
         legacy_finalizers: manifest.map(|manifest| manifest.legacy_finalizers.clone()).unwrap_or_default(),
         resync: args.reconcile_period,
         account: None,
+        names_account: false,
         origin: "--releases".to_owned(),
     }
 }

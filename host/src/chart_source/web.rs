@@ -219,13 +219,15 @@ impl Client {
             url: told.clone(),
             message: chain(&error.without_url()),
         };
-        if let Some(host) = host(url) {
-            self.guard.check_literal(&host).map_err(|refused| FetchError::Transport {
+        let request = request.build().map_err(broken)?;
+        // As it was understood: an address has more spellings than one.
+        if let Some(host) = request.url().host_str() {
+            self.guard.check_literal(host).map_err(|refused| FetchError::Transport {
                 url: told.clone(),
                 message: refused.to_string(),
             })?;
         }
-        let mut response = request.send().await.map_err(broken)?;
+        let mut response = self.inner.execute(request).await.map_err(broken)?;
         let (status, headers) = (response.status(), response.headers().clone());
         let too_large = || FetchError::TooLarge { url: told.clone(), most };
         if status.is_success() && response.content_length().is_some_and(|length| length > most) {

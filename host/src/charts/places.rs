@@ -58,7 +58,12 @@ impl Address {
         let has_login = rest.split('/').next().unwrap_or_default().contains('@');
         // The library knows no `oci`.
         let uri: Uri = format!("https://{rest}").parse().ok()?;
-        let host = uri.host()?.trim_matches(['[', ']']).trim_end_matches('.').to_ascii_lowercase();
+        let bare = |host: &str| host.trim_matches(['[', ']']).trim_end_matches('.').to_ascii_lowercase();
+        let host = bare(uri.host()?);
+        // Whoever connects must understand the same: 0x7f.1 is an address for some.
+        if bare(reqwest::Url::parse(&format!("https://{rest}")).ok()?.host_str()?) != host {
+            return None;
+        }
         let path = uri.path().trim_end_matches('/').to_owned();
         let lower = path.to_ascii_lowercase();
         let devious = path.split('/').any(|part| part == "." || part == "..")
@@ -247,6 +252,10 @@ mod tests {
             "file:///etc",
             "https://",
             "https://c.example/#x",
+            "http://0x7f000001/x",
+            "http://2130706433",
+            "http://127.1/x",
+            "http://0251.0376.0251.0376",
         ] {
             assert_eq!(Address::parse(text), None, "{text}");
         }

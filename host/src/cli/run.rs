@@ -9,6 +9,7 @@ use clap::Args;
 use super::ClusterArgs;
 use super::operator_sdk::OperatorSdkArgs;
 use super::plugin::PREBUILT_DIR;
+use crate::binding::Account;
 use crate::charts::places::Place;
 use crate::controller::leader::Timing;
 use crate::listen::Address;
@@ -111,6 +112,10 @@ pub struct RunArgs {
     /// of the plugin's account.
     #[arg(long, env = "PILOTHOUSE_RELEASES", value_name = "PLACE,PLACE", value_delimiter = ',')]
     pub releases: Vec<Place>,
+    /// Account with whose rights `Release` objects are made that name none themselves: `name` in the namespace of each, or
+    /// `namespace/name`. Default: the plugin's.
+    #[arg(long, env = "PILOTHOUSE_RELEASES_ACCOUNT", value_name = "ACCOUNT", requires = "releases")]
+    pub releases_account: Option<Account>,
     /// Bytes of charts from elsewhere that are kept in the cache directory.
     #[arg(long, env = "PILOTHOUSE_CHART_CACHE_SIZE", value_name = "SIZE", default_value = "256Mi", value_parser = bytes)]
     pub chart_cache_size: Bytes,

@@ -66,6 +66,7 @@ pub(crate) fn context(
             legacy_finalizers: Vec::new(),
             resync: Duration::MAX,
             account: None,
+            names_account: false,
             origin: "the command line".to_owned(),
         }),
         owner,

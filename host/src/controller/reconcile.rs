@@ -9,7 +9,7 @@ use tracing::Instrument as _;
 use super::queue::{Reason, Verdict, Work};
 use super::throttle::Throttle;
 use crate::action::inventory::Inventories;
-use crate::binding::Binding;
+use crate::binding::{Account, Binding};
 use crate::capability::grants::Grants;
 use crate::charts::Charts;
 use crate::cluster::Cluster;
@@ -148,7 +148,7 @@ impl Reconciler {
         };
         let uid = object.pointer("/metadata/uid").and_then(Value::as_str).unwrap_or_default();
         let owner = Owner { key: work.key.clone(), uid: Arc::from(uid) };
-        let grants = grants_of(&revision, binding, &owner);
+        let grants = grants_of(&revision, binding, &object, &owner);
         let mut case =
             Case { work, binding, resource, object, owner, grants: Arc::clone(&revision.grants), throttle };
         match grants {
@@ -174,7 +174,7 @@ impl Reconciler {
     /// The binding's account is one of the object's namespace, and the object is in none.
     async fn without_account(&self, case: &Case<'_>) -> Done {
         let message = format!(
-            "{}: serviceAccountName has to be of the form namespace/name for a kind that is in no namespace",
+            "{}: serviceAccountName is no account: a kind that is in no namespace needs one of the form namespace/name",
             case.binding.origin
         );
         let state = State::Stalled(("InvalidConfiguration".to_owned(), message));
@@ -313,9 +313,14 @@ impl Reconciler {
     }
 }
 
-/// The plugin's grants, with the rights of the binding's account where it has one. None: that account is nowhere.
-fn grants_of(revision: &Revision, binding: &Binding, owner: &Owner) -> Option<Arc<Grants>> {
-    let Some(account) = &binding.account else { return Some(Arc::clone(&revision.grants)) };
+/// The plugin's grants, with the rights of the account that the object or its binding names. None: that account is nowhere.
+fn grants_of(revision: &Revision, binding: &Binding, object: &Value, owner: &Owner) -> Option<Arc<Grants>> {
+    let named = object.pointer("/spec/serviceAccountName").and_then(Value::as_str);
+    let account = match named.filter(|name| binding.names_account && !name.is_empty()) {
+        Some(name) => Some(Account::beside(name).ok()?),
+        None => binding.account.clone(),
+    };
+    let Some(account) = account else { return Some(Arc::clone(&revision.grants)) };
     let user = account.user(owner.key.namespace.as_deref())?;
     Some(Arc::new(revision.grants.acting_as(user)))
 }

@@ -277,6 +277,7 @@ impl Supervisor {
                 legacy_finalizers: Vec::new(),
                 resync: self.resync,
                 account: None,
+                names_account: false,
                 origin: plugin_origin(name),
             });
         }

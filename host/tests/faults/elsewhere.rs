@@ -360,3 +360,40 @@ async fn what_cannot_be_meant_is_refused_by_the_definition() {
     assert!(apply(&long, with(json!({}))).await.unwrap_err().contains("at most 53 characters"));
     apply(&long, with(json!({"releaseName": "short"}))).await.unwrap();
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_release_has_the_rights_of_its_account_and_no_others() {
+    let Some(bench) = Bench::new("elsewhere-account").await else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().to_owned();
+    let registry = blocking(move || Registry::open(&path).unwrap()).await;
+    let place = Place::new(&bench.namespace, &bench.cluster.kubeconfig_text().unwrap(), &["helm.wasm"])
+        .with(format!("--releases={}", registry.repository()))
+        .with("--releases-account=nobody");
+    let packed = package(&bench, &place, "1.0.0").await;
+    let registry = blocking(move || {
+        registry.push(&packed).unwrap();
+        registry
+    })
+    .await;
+    let metadata = json!({"name": "installer", "namespace": bench.namespace});
+    let rule = json!({"apiGroups": [""], "resources": ["secrets", "configmaps"], "verbs": ["*"]});
+    let role = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": metadata, "rules": [rule]});
+    let subject = json!({"kind": "ServiceAccount", "name": "installer", "namespace": bench.namespace});
+    let binding = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": metadata, "subjects": [subject],
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "installer"},
+    });
+    bench.create(&bench.path("roles", ""), &role).await;
+    bench.create(&bench.path("rolebindings", ""), &binding).await;
+    let _host = place.start();
+    let chart = json!({"repository": registry.repository(), "name": "second", "plainHTTP": true});
+    let spec =
+        |account: &str| json!({"chart": chart, "values": {"text": "a"}, "serviceAccountName": account});
+    bench.make("releases", "own", spec("installer")).await;
+    bench.make("releases", "other", json!({"chart": chart, "values": {"text": "a"}})).await;
+    await_text(&bench, "own", "A 1.0.0").await;
+    let account = format!("system:serviceaccount:{}:nobody", bench.namespace);
+    bench.await_condition("releases", "other", ("Ready", "False"), &["Forbidden", &account]).await;
+    assert!(bench.object("configmaps", "other").await.unwrap_err().contains("not found"));
+}

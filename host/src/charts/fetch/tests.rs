@@ -201,9 +201,14 @@ async fn nobody_is_led_to_the_machine_itself_or_to_its_metadata() {
     let failure = attempt(&Wish { named: false, ..wish(&localhost) }, None).await.unwrap_err();
     assert!(failure.message.contains("localhost leads to"), "{failure:?}");
     assert!(asked.lock().await.is_empty());
-    for entry in
-        [json!({"url": "http://169.254.169.254/latest"}), json!({"url": "to/http__169.254.169.254/latest"})]
-    {
+    for url in [
+        "http://169.254.169.254/latest",
+        "to/http__169.254.169.254/latest",
+        "http://0xa9fea9fe/latest",
+        "http://2852039166/latest",
+        "to/http__0251.0376.0251.0376/latest",
+    ] {
+        let entry = json!({"url": url});
         let (url, _) = repository(entry).await;
         let failure = attempt(&wish(&url), None).await.unwrap_err();
         assert!(

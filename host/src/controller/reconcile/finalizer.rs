@@ -108,6 +108,7 @@ mod tests {
             legacy_finalizers: vec!["uninstall-helm-release".to_owned()],
             resync: Duration::from_secs(600),
             account: None,
+            names_account: false,
             origin: String::new(),
         }
     }

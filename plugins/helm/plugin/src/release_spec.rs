@@ -24,7 +24,9 @@ struct Own {
 }
 
 /// Their names; all else is what `release` of an entry holds.
-const OWN: [&str; 5] = ["chart", "values", "releaseName", "maxHistory", "hookTimeout"];
+const OWN: [&str; 6] = ["chart", "values", "releaseName", "maxHistory", "hookTimeout", SERVICE_ACCOUNT];
+/// Which the host goes by.
+const SERVICE_ACCOUNT: &str = "serviceAccountName";
 
 /// Reads the settings of a `Release`, and its values.
 ///
@@ -94,6 +96,39 @@ mod tests {
         assert_eq!(settings.values, Some(json!({"a": 1})));
         assert_eq!(settings.release_name.as_deref(), Some("shop"));
         assert!(matches!(settings.chart, ChartSetting::Elsewhere(chart) if chart.name == "web"));
+    }
+
+    /// The names in a message of serde's about what it does not know, but for that.
+    fn expected(error: &serde_json::Error) -> Vec<String> {
+        let text = error.to_string();
+        let mut names: Vec<String> = text.split('`').skip(1).step_by(2).skip(1).map(str::to_owned).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn the_definition_has_what_the_plugin_reads_and_nothing_else() {
+        let text = include_bytes!("../../../../deploy/crds/helm.pilothouse.dev_releases.yaml");
+        let definition = helm_yaml::yaml_to_json(text, helm_yaml::Duplicates::LastWins).unwrap();
+        let spec = &definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"];
+        let names = |schema: &Value| {
+            let mut names: Vec<String> = schema.as_object().unwrap().keys().cloned().collect();
+            names.sort();
+            names
+        };
+        let mut known = expected(&serde_json::from_value::<Options>(json!({"-": 1})).unwrap_err());
+        known.extend(OWN.map(str::to_owned));
+        known.sort();
+        assert_eq!(names(spec), known);
+        let drift = &spec["driftDetection"]["properties"];
+        let modes = serde_json::from_value::<Options>(json!({"driftDetection": {"mode": "-"}})).unwrap_err();
+        let mut told: Vec<&str> =
+            drift["mode"]["enum"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+        told.sort_unstable();
+        assert_eq!(told, expected(&modes));
+        let mut chart = expected(&serde_json::from_value::<Elsewhere>(json!({"-": 1})).unwrap_err());
+        chart.sort();
+        assert_eq!(names(&spec["chart"]["properties"]), chart);
     }
 
     #[test]
