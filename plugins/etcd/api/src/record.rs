@@ -40,6 +40,9 @@ pub struct Record {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub last_defragmentation: Option<Timestamp>,
+    /// Whether the loss of the quorum was told as an event.
+    #[serde(skip_serializing_if = "is_false")]
+    pub quorum_loss_told: bool,
     /// Since when too few voters answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
@@ -47,6 +50,13 @@ pub struct Record {
     /// The last `EtcdRestore` that was carried out, by uid.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub restored: Option<String>,
+    /// The last `EtcdRestore` that could not be carried out, by uid.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refused_restore: Option<String>,
+}
+
+fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 impl Record {
@@ -80,6 +90,9 @@ pub struct MemberRecord {
     pub voter: bool,
     /// Is its data in a claim? Else it lives and dies with its pod.
     pub claim: bool,
+    /// The version its pod is made for, without `v`.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub version: String,
     /// Uid of the object that holds its data, the claim or the pod. Another uid there means that the data is gone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<String>,
@@ -167,9 +180,9 @@ pub struct UpgradeRecord {
     pub from: String,
     /// The version asked for. It is kept to until all members run it, or one that they may go to from here is asked for.
     pub to: String,
-    /// Members that run it.
+    /// Members that still have to be brought there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub done: Vec<String>,
+    pub pending: Vec<String>,
     /// When it began; also the name under which other plugins are asked to prepare for it.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub since: Timestamp,
