@@ -210,7 +210,7 @@ pub struct Alarm {
 }
 
 /// Kinds of alarms.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AlarmKind {
     /// The database has reached its quota; nothing can be written.
     NoSpace,

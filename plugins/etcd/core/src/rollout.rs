@@ -58,8 +58,7 @@ pub(crate) fn outdated(situation: &Situation<'_>, member: &Member<'_>, version: 
 
 /// Voters that are outdated, in the order in which they are dealt with.
 fn candidates<'s, 'a>(situation: &'s Situation<'a>, version: Version) -> Vec<(&'s Member<'a>, Outdated)> {
-    let outdated = |member: &'s Member<'a>| Some((member, outdated(situation, member, version)?));
-    let mut found: Vec<_> = situation.voters().filter_map(outdated).collect();
+    let mut found = situation.outdated(version);
     found.sort_by_key(|(member, _)| (member.is_fit(), situation.leads(member.name()), member.record.serial));
     found
 }

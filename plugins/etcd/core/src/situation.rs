@@ -1,5 +1,7 @@
 //! What was seen, put together by member, and what follows from it alone.
 
+use std::cell::OnceCell;
+
 use etcd_api::{Id, MemberRecord, Record};
 use jiff::Timestamp;
 
@@ -7,6 +9,7 @@ use crate::{
     member::Member,
     naming::Place,
     observed::{AlarmKind, Cluster, MemberList, Observed},
+    rollout::{self, Outdated},
     spec::Plan,
     version::Version,
 };
@@ -22,6 +25,8 @@ pub(crate) struct Situation<'a> {
     pub(crate) now: Timestamp,
     /// Members of the incarnation that serves, by age.
     pub(crate) members: Vec<Member<'a>>,
+    /// What is not as it should be, by place in `members`: looked at once, for it takes a pod to be made for each.
+    outdated: OnceCell<(Version, Vec<(usize, Outdated)>)>,
 }
 
 impl<'a> Situation<'a> {
@@ -38,7 +43,7 @@ impl<'a> Situation<'a> {
         let mut members: Vec<Member<'a>> =
             current.map(|member| Member::of(member, observed, record, list, place)).collect();
         members.sort_by_key(|member| member.record.serial);
-        Self { cluster, plan, observed, record, now, members }
+        Self { cluster, plan, observed, record, now, members, outdated: OnceCell::new() }
     }
 
     pub(crate) fn place(&self) -> Place<'a> {
@@ -153,6 +158,17 @@ impl<'a> Situation<'a> {
         let alarms = self.observed.etcd.alarms.iter().flatten();
         let mut corrupt = alarms.filter(|alarm| alarm.kind == AlarmKind::Corrupt);
         corrupt.any(|alarm| Some(alarm.member) == member.id())
+    }
+
+    /// Voters whose pod or data is not what it should be for this version, by age.
+    pub(crate) fn outdated(&self, version: Version) -> Vec<(&Member<'a>, Outdated)> {
+        let look = || {
+            let members = self.members.iter().enumerate().filter(|(_, member)| member.votes());
+            members.filter_map(|(at, member)| Some((at, rollout::outdated(self, member, version)?))).collect()
+        };
+        let (of, known) = self.outdated.get_or_init(|| (version, look()));
+        let found = if *of == version { known.clone() } else { look() };
+        found.into_iter().filter_map(|(at, how)| Some((self.members.get(at)?, how))).collect()
     }
 
     /// Members of incarnations before and after the one that serves.

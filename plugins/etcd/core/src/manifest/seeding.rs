@@ -95,7 +95,8 @@ fn restore(request: &PodRequest<'_>, token: &str) -> Vec<String> {
         format!("--initial-cluster-token={token}"),
         format!("--initial-advertise-peer-urls={}", place.peer_url(member, peers)),
     ];
-    if request.version.minor >= 6 {
+    // 3.5 has had it since 3.5.10.
+    if request.version.minor >= 6 || request.version.minor == 5 && request.version.patch >= 10 {
         command.push(format!("--bump-revision={REVISION_BUMP}"));
         command.push("--mark-compacted".to_owned());
     }
