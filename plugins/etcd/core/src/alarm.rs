@@ -1,0 +1,116 @@
+//! The alarm `NOSPACE`: history is forgotten, databases are defragmented, the alarm is taken back.
+
+use etcd_api::{ReliefRecord, names::event};
+use jiff::SignedDuration;
+
+use crate::{
+    act::Act,
+    decision::EventNote,
+    member::Member,
+    observed::{AlarmKind, Status},
+    situation::Situation,
+    step::{LATER, SOON, Step},
+};
+
+/// How long after it did not help it is tried again.
+const RETRY: SignedDuration = SignedDuration::from_mins(10);
+/// etcd's quota when none is set.
+const DEFAULT_QUOTA: i64 = 2 * 1024 * 1024 * 1024;
+
+/// The next thing to do about it.
+pub(crate) fn step(situation: &Situation<'_>) -> Option<Step> {
+    let raised = situation.has_alarm(AlarmKind::NoSpace);
+    let Some(relief) = &situation.record.relief else { return raised.then(|| begin(situation)) };
+    if !raised {
+        let step = situation.note("AlarmRaised", "there is space again");
+        return Some(step.remember(|record| record.relief = None));
+    }
+    if relief.in_vain {
+        let again = situation.now.duration_since(relief.since) > RETRY;
+        return again.then(|| begin(situation));
+    }
+    match next(situation, &relief.pending) {
+        Next::None => Some(end(situation)),
+        Next::Waits(why) => Some(situation.wait(SOON, "AlarmRaised", why)),
+        Next::Member(name) => {
+            let act = Act::Defragment { member: name.clone() };
+            let step =
+                situation.act(act, "AlarmRaised", format!("defragmenting the database of member {name}"));
+            Some(step.remember(|record| {
+                record.relief.iter_mut().for_each(|relief| relief.pending.retain(|pending| *pending != name));
+            }))
+        }
+    }
+}
+
+fn begin(situation: &Situation<'_>) -> Step {
+    if let Some(unfit) = situation.first_unfit("") {
+        return situation.wait(
+            SOON,
+            "AlarmRaised",
+            format!("waiting for member {unfit} before space is made"),
+        );
+    }
+    let revision =
+        situation.voters().filter_map(Member::status).map(|status| status.revision).min().unwrap_or_default();
+    let pending = situation.voters().map(|member| member.name().to_owned()).collect();
+    let relief = ReliefRecord { revision, pending, since: situation.now, in_vain: false };
+    let message =
+        format!("The quota of the database is reached: history before revision {revision} is forgotten");
+    let step = situation.act(Act::Compact { revision }, "AlarmRaised", message.clone());
+    step.remember(|record| record.relief = Some(relief)).tell(EventNote::warning(event::ALARM, message))
+}
+
+fn end(situation: &Situation<'_>) -> Step {
+    let full =
+        situation.voters().find(|member| member.status().is_none_or(|status| is_full(situation, status)));
+    if let Some(member) = full {
+        let message = format!(
+            "The database of member {} is nearly full even after it was defragmented: delete keys, or raise spec.options.quotaBackendBytes",
+            member.name()
+        );
+        let step = situation.stall("NoSpace", message.clone());
+        return step
+            .remember(|record| record.relief.iter_mut().for_each(|relief| relief.in_vain = true))
+            .tell(EventNote::warning(event::ALARM, message));
+    }
+    let alarms = situation.observed.etcd.alarms.iter().flatten();
+    match alarms.into_iter().find(|alarm| alarm.kind == AlarmKind::NoSpace) {
+        Some(alarm) => {
+            let act = Act::Disarm { member: alarm.member, alarm: alarm.kind };
+            situation.act(act, "AlarmRaised", "taking the alarm back")
+        }
+        None => situation.wait(LATER, "AlarmRaised", "there is space again"),
+    }
+}
+
+/// Is more than nine tenths of the quota taken?
+fn is_full(situation: &Situation<'_>, status: &Status) -> bool {
+    let quota = status.db_quota.or(situation.plan.options.quota_backend_bytes).unwrap_or(DEFAULT_QUOTA);
+    i128::from(status.db_size) * 10 > i128::from(quota) * 9
+}
+
+/// Which member is defragmented next.
+pub(crate) enum Next {
+    /// None is left.
+    None,
+    /// One is left, and it is not its time.
+    Waits(String),
+    /// This one.
+    Member(String),
+}
+
+/// The next of these members whose database can be defragmented: the leader last, and only while everybody else is well, for it
+/// does not answer meanwhile.
+pub(crate) fn next(situation: &Situation<'_>, pending: &[String]) -> Next {
+    let voters = situation.voters().filter(|member| pending.iter().any(|name| name == member.name()));
+    let Some(member) = voters.min_by_key(|member| (situation.leads(member.name()), member.record.serial))
+    else {
+        return Next::None;
+    };
+    match situation.first_unfit("") {
+        Some(unfit) => Next::Waits(format!("waiting for member {unfit} before a database is defragmented")),
+        None if situation.may_disturb(member.name()) => Next::Member(member.name().to_owned()),
+        None => Next::Waits("too few members are well to defragment a database".to_owned()),
+    }
+}

@@ -1,0 +1,126 @@
+//! Init containers of a first member that begins with the data of a snapshot.
+//!
+//! They may run again, after a reboot of the node for example: the snapshot is restored beside the data and put in its place
+//! only if there is none yet.
+
+use serde_json::{Value, json};
+
+use super::{DATA_DIRECTORY, DATA_MOUNT, DATA_VOLUME, PROGRAMS, flags::initial_cluster, pod::PodRequest};
+use crate::{naming::Place, tls::Use};
+
+/// Where a snapshot comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Snapshot {
+    /// A member that is still alive, at this address of its clients.
+    Survivor {
+        /// Where it is found.
+        endpoint: String,
+    },
+    /// A file at an address that is kept in a Secret, under the key `url`.
+    Artefact {
+        /// Name of the Secret.
+        secret: String,
+        /// SHA-256 of the file, in lower-case hexadecimal.
+        sha256: String,
+    },
+}
+
+/// How far the revision is moved, so that no client takes old data for new: `etcdutl`'s own recommendation.
+const REVISION_BUMP: u64 = 1_000_000_000;
+const SNAPSHOT: &str = "/var/etcd/snapshot.db";
+const RESTORED: &str = "/var/etcd/restored";
+
+/// The init containers, in the order in which they run.
+pub(super) fn init_containers(request: &PodRequest<'_>, token: &str, snapshot: &Snapshot) -> Vec<Value> {
+    let clear = format!("rm -rf {RESTORED} {SNAPSHOT}");
+    let place = format!(
+        "if [ ! -e {DATA_DIRECTORY}/member ]; then rm -rf {DATA_DIRECTORY} && mv {RESTORED} {DATA_DIRECTORY}; fi; rm -rf {RESTORED} {SNAPSHOT}"
+    );
+    vec![
+        shell(request, "clear-datadir", &clear, &[]),
+        fetch(request, snapshot),
+        container(request, "restore-datadir", &request.plan.image(request.version), &restore(request, token)),
+        shell(request, "place-datadir", &place, &[]),
+    ]
+}
+
+fn fetch(request: &PodRequest<'_>, snapshot: &Snapshot) -> Value {
+    match snapshot {
+        Snapshot::Survivor { endpoint } => {
+            let mut command = vec![format!("{PROGRAMS}/etcdctl"), format!("--endpoints={endpoint}")];
+            if request.plan.tls.clients() {
+                let (_, directory) = Use::Client.volume();
+                let [certificate, key, authority] = Use::Client.keys();
+                command.extend([
+                    format!("--cert={directory}/{certificate}"),
+                    format!("--key={directory}/{key}"),
+                    format!("--cacert={directory}/{authority}"),
+                ]);
+            }
+            command.extend(["snapshot", "save", SNAPSHOT].map(str::to_owned));
+            let mut fetch =
+                container(request, "fetch-backup", &request.plan.image(request.version), &command);
+            if let (Some(mounts), true) =
+                (fetch.get_mut("volumeMounts").and_then(Value::as_array_mut), request.plan.tls.clients())
+            {
+                let (volume, directory) = Use::Client.volume();
+                mounts.push(json!({"name": volume, "mountPath": directory, "readOnly": true}));
+            }
+            fetch
+        }
+        Snapshot::Artefact { secret, sha256 } => {
+            let script = format!(
+                "wget -q -O {SNAPSHOT} \"$SNAPSHOT_URL\" && echo \"{sha256}  {SNAPSHOT}\" | sha256sum -c -"
+            );
+            let url = json!({"name": "SNAPSHOT_URL", "valueFrom": {"secretKeyRef": {"name": secret, "key": "url"}}});
+            shell(request, "fetch-backup", &script, &[url])
+        }
+    }
+}
+
+/// The restore tool of the version that will run on the data.
+fn restore(request: &PodRequest<'_>, token: &str) -> Vec<String> {
+    let place = Place { cluster: &request.cluster.name, namespace: &request.cluster.namespace };
+    let member = request.member.name.as_str();
+    let peers = request.plan.tls.peers();
+    let tool = if request.version.minor >= 5 { "etcdutl" } else { "etcdctl" };
+    let mut command = vec![
+        format!("{PROGRAMS}/{tool}"),
+        "snapshot".to_owned(),
+        "restore".to_owned(),
+        SNAPSHOT.to_owned(),
+        format!("--data-dir={RESTORED}"),
+        format!("--name={member}"),
+        format!("--initial-cluster={}", initial_cluster(place, peers, [member])),
+        format!("--initial-cluster-token={token}"),
+        format!("--initial-advertise-peer-urls={}", place.peer_url(member, peers)),
+    ];
+    // 3.5 has had it since 3.5.10.
+    if request.version.minor >= 6 || request.version.minor == 5 && request.version.patch >= 10 {
+        command.push(format!("--bump-revision={REVISION_BUMP}"));
+        command.push("--mark-compacted".to_owned());
+    }
+    command
+}
+
+fn shell(request: &PodRequest<'_>, name: &str, script: &str, environment: &[Value]) -> Value {
+    let command = ["/bin/sh", "-c", script].map(str::to_owned);
+    let mut container = container(request, name, &request.plan.pod.busybox_image, &command);
+    if let Some(fields) = container.as_object_mut().filter(|_| !environment.is_empty()) {
+        fields.insert("env".to_owned(), json!(environment));
+    }
+    container
+}
+
+fn container(request: &PodRequest<'_>, name: &str, image: &str, command: &[String]) -> Value {
+    let mut container = json!({
+        "name": name,
+        "image": image,
+        "command": command,
+        "volumeMounts": [{"name": DATA_VOLUME, "mountPath": DATA_MOUNT}],
+    });
+    if let (Some(resources), Some(fields)) = (&request.plan.pod.resources, container.as_object_mut()) {
+        fields.insert("resources".to_owned(), json!(resources));
+    }
+    container
+}

@@ -1,0 +1,294 @@
+//! Members whose pod is not what it should be: brought there one at a time, those that are not well first, the leader last.
+
+use etcd_api::{LeaveReason, UpgradeRecord};
+use jiff::SignedDuration;
+
+use crate::{
+    act::{Act, HookPhase},
+    digest::digest,
+    join, leave,
+    manifest::{claim_digest, storage_of},
+    member::{Data, Member},
+    observed::{AlarmKind, HookState},
+    quantity,
+    situation::Situation,
+    step::{LATER, SOON, Step},
+    upgrade::{self, Aim},
+    version::Version,
+};
+
+/// How a member is brought to what it should be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outdated {
+    /// Another image on the same pod.
+    Image,
+    /// Another pod on the same data.
+    Pod,
+    /// Another member: its pod cannot be changed without losing the data, or its data is not where it should be.
+    Member,
+}
+
+/// How long after plugins failed to prepare for an upgrade they are asked again.
+const HOOK_RETRY: SignedDuration = SignedDuration::from_mins(10);
+
+/// What is not as it should be about a member.
+pub(crate) fn outdated(situation: &Situation<'_>, member: &Member<'_>, version: Version) -> Option<Outdated> {
+    let template = situation.plan.pod.persistent_volume_claim_spec.as_ref();
+    if member.record.claim != template.is_some() {
+        return Some(Outdated::Member);
+    }
+    if let (Some(template), Some(claim)) = (template, member.claim)
+        && !claim.digest.is_empty()
+        && claim.digest != claim_digest(template)
+    {
+        return Some(Outdated::Member);
+    }
+    let pod = member.pod?;
+    let wanted = join::member_pod(situation, member.record, version);
+    let annotations = wanted.pointer("/metadata/annotations");
+    let carried = annotations.and_then(|all| all.get(etcd_api::names::annotation::DIGEST)?.as_str());
+    if carried != Some(pod.digest.as_str()) {
+        return Some(if member.record.claim { Outdated::Pod } else { Outdated::Member });
+    }
+    let same = pod.version == version.to_string()
+        && pod.image == situation.plan.image(version)
+        && member.record.version == pod.version;
+    (!same).then_some(if member.record.claim { Outdated::Pod } else { Outdated::Image })
+}
+
+/// Voters that are outdated, in the order in which they are dealt with.
+fn candidates<'s, 'a>(situation: &'s Situation<'a>, version: Version) -> Vec<(&'s Member<'a>, Outdated)> {
+    let mut found = situation.outdated(version);
+    found.sort_by_key(|(member, _)| (member.is_fit(), situation.leads(member.name()), member.record.serial));
+    found
+}
+
+/// Does a voter have to give way to another member?
+pub(crate) fn needs_another(situation: &Situation<'_>, version: Version) -> bool {
+    candidates(situation, version).iter().any(|(_, how)| *how == Outdated::Member)
+}
+
+/// The voter that should go when there is one too many because another took its place.
+pub(crate) fn replaced<'s, 'a>(situation: &'s Situation<'a>, version: Version) -> Option<&'s Member<'a>> {
+    let all = candidates(situation, version);
+    all.into_iter().find(|(_, how)| *how == Outdated::Member).map(|(member, _)| member)
+}
+
+/// Brings a member that is not well, and whose pod is outdated, to what it should be: that may be what ails it.
+pub(crate) fn heal(situation: &Situation<'_>, aim: &Aim) -> Option<Step> {
+    let all = candidates(situation, aim.version);
+    let (member, how) = all.into_iter().find(|(member, how)| !member.is_fit() && *how != Outdated::Member)?;
+    let pod = member.pod.filter(|pod| pod.terminating.is_none())?;
+    // A pod that was just told to change is given the time to; one that answers is not ill.
+    let told = pod.version == aim.version.to_string() && pod.image == situation.plan.image(aim.version);
+    if told && how == Outdated::Image || !situation.may_disturb(member.name()) && situation.voter_count() > 1
+    {
+        return None;
+    }
+    if member.running().is_some_and(|runs| runs.series() > aim.version.series())
+        && !upgrade::storage_allows(member, aim.version)
+    {
+        return None;
+    }
+    Some(touch(situation, member, how, aim.version))
+}
+
+/// Brings the next member to what it should be.
+pub(crate) fn step(situation: &Situation<'_>, aim: &Aim) -> Option<Step> {
+    let all = candidates(situation, aim.version);
+    let (member, how) = *all.iter().find(|(_, how)| *how != Outdated::Member)?;
+    if situation.has_alarm(AlarmKind::NoSpace) || situation.has_alarm(AlarmKind::Corrupt) {
+        return Some(situation.wait(
+            LATER,
+            "AlarmRaised",
+            "members are not changed while an alarm is raised",
+        ));
+    }
+    if let Some(unfit) = situation.first_unfit("").filter(|_| situation.record.upgrade.is_none()) {
+        let message = format!("waiting for member {unfit} before members are changed");
+        return Some(situation.wait(SOON, "MemberNotReady", message));
+    }
+    let moves = all.iter().any(|(member, _)| member.meant() != Some(aim.version));
+    if let Some(step) = prepare(situation, aim, moves) {
+        return Some(step);
+    }
+    if let Some(unfit) = situation.first_unfit(member.name()) {
+        let message = format!("waiting for member {unfit} before member {} is changed", member.name());
+        return Some(situation.wait(SOON, "MemberNotReady", message));
+    }
+    if !situation.may_disturb(member.name()) {
+        return Some(situation.wait(SOON, "QuorumAtRisk", "too few members are well to change one of them"));
+    }
+    let lowers = member.running().is_some_and(|runs| runs.series() > aim.version.series());
+    if lowers && !upgrade::storage_allows(member, aim.version) {
+        let message = format!("waiting until the storage of member {} is in the old format", member.name());
+        return Some(situation.wait(SOON, "Downgrading", message));
+    }
+    if situation.leads(member.name())
+        && let Some(to) = situation.successor(member.name(), Some(aim.version)).and_then(Member::id)
+    {
+        let act = Act::MoveLeader { from: member.name().to_owned(), to };
+        let message = format!("moving the lead away from member {}", member.name());
+        return Some(situation.act(act, "MemberRestarting", message));
+    }
+    Some(touch(situation, member, how, aim.version))
+}
+
+fn touch(situation: &Situation<'_>, member: &Member<'_>, how: Outdated, version: Version) -> Step {
+    let name = member.name().to_owned();
+    let Some(pod) = member.pod.filter(|pod| pod.terminating.is_none()) else {
+        return situation.wait(SOON, "MemberRestarting", format!("waiting for the pod {name}"));
+    };
+    let act = match how {
+        Outdated::Image => Act::PatchImage {
+            name: name.clone(),
+            uid: pod.uid.clone(),
+            image: situation.plan.image(version),
+            version,
+        },
+        Outdated::Pod | Outdated::Member => Act::DeletePod { name: name.clone(), uid: pod.uid.clone() },
+    };
+    let step = situation.act(act, "MemberRestarting", format!("changing the pod {name}"));
+    step.remember(|record| {
+        record
+            .members
+            .iter_mut()
+            .filter(|member| member.name == name)
+            .for_each(|member| member.version = version.to_string());
+    })
+}
+
+/// What has to be done before the first member is brought to another version; none when nothing has.
+fn prepare(situation: &Situation<'_>, aim: &Aim, moves: bool) -> Option<Step> {
+    let to = aim.version.to_string();
+    if !moves && situation.record.upgrade.is_none() {
+        return None;
+    }
+    let Some(upgrade) = situation.record.upgrade.as_ref().filter(|upgrade| upgrade.to == to) else {
+        let (lowest, _) = upgrade::range(situation)?;
+        let pending = situation.voters().filter(|member| member.meant() != Some(aim.version));
+        let pending = pending.map(|member| member.name().to_owned()).collect();
+        let upgrade =
+            UpgradeRecord { from: lowest.to_string(), to: to.clone(), pending, since: situation.now };
+        let step = situation.note("Upgrading", format!("members are being brought to {to}"));
+        return Some(step.remember(|record| record.upgrade = Some(upgrade)));
+    };
+    let untouched = situation.voters().all(|member| member.meant() != Some(aim.version));
+    if untouched && let Some(step) = announce(situation, upgrade) {
+        return Some(step);
+    }
+    downgrade(situation, aim)
+}
+
+/// Other plugins prepare: no backup, no upgrade.
+fn announce(situation: &Situation<'_>, upgrade: &UpgradeRecord) -> Option<Step> {
+    match &situation.observed.hook {
+        Some(HookState::Done) => None,
+        Some(HookState::Pending) => {
+            Some(situation.wait(LATER, "Preparing", "waiting for plugins that prepare for the upgrade"))
+        }
+        Some(HookState::Failed(why)) if situation.now.duration_since(upgrade.since) > HOOK_RETRY => {
+            let step = situation.note("Preparing", format!("asking again to prepare for the upgrade: {why}"));
+            Some(step.remember(|record| {
+                record.upgrade.iter_mut().for_each(|upgrade| upgrade.since = situation.now);
+            }))
+        }
+        Some(HookState::Failed(why)) => {
+            Some(situation.stall(
+                "PreUpgradeFailed",
+                format!("no upgrade, for a plugin could not prepare for it: {why}"),
+            ))
+        }
+        None => {
+            let act = Act::Announce { phase: HookPhase::PreUpgrade, change: change_id(situation, upgrade) };
+            Some(situation.act(act, "Preparing", "asking plugins to prepare for the upgrade"))
+        }
+    }
+}
+
+fn change_id(situation: &Situation<'_>, upgrade: &UpgradeRecord) -> String {
+    let id = serde_json::json!([situation.cluster.uid, upgrade.to, upgrade.since.to_string()]);
+    format!("upgrade-{}", digest(&id))
+}
+
+/// Tells etcd of a downgrade, or takes one back that is not wanted any more.
+fn downgrade(situation: &Situation<'_>, aim: &Aim) -> Option<Step> {
+    let told = situation.voters().filter_map(Member::status).find_map(|status| status.downgrade.clone());
+    let told: Option<Version> = told.and_then(|version| version.parse().ok());
+    match told {
+        Some(told) if told.series() != aim.version.series() => {
+            Some(situation.act(Act::DowngradeCancel, "Upgrading", "taking the downgrade back"))
+        }
+        None if upgrade::is_downgrade(situation, aim.version) => {
+            let act = Act::DowngradeEnable { version: aim.version };
+            Some(situation.act(
+                act,
+                "Downgrading",
+                format!("telling etcd of the downgrade to {}", aim.version),
+            ))
+        }
+        _ => None,
+    }
+}
+
+/// Brings the number of voters to the one asked for.
+pub(crate) fn scale(situation: &Situation<'_>, aim: &Aim) -> Option<Step> {
+    let voters = situation.voter_count();
+    if voters > situation.plan.size {
+        return shrink(situation, aim);
+    }
+    let wanted = wanted(situation, aim);
+    if voters >= wanted {
+        return None;
+    }
+    if situation.has_alarm(AlarmKind::Corrupt) {
+        return Some(situation.wait(LATER, "AlarmRaised", "no member is added while data differs"));
+    }
+    if let Some(unfit) = situation.first_unfit("") {
+        let message = format!("waiting for member {unfit} before another one is added");
+        return Some(situation.wait(SOON, "MemberNotReady", message));
+    }
+    Some(join::begin(situation, aim.version))
+}
+
+/// How many are to vote: one more than asked for as long as a member has to give way to another.
+pub(crate) fn wanted(situation: &Situation<'_>, aim: &Aim) -> usize {
+    let well = situation.first_unfit("").is_none();
+    let another =
+        situation.voter_count() <= situation.plan.size && well && needs_another(situation, aim.version);
+    situation.plan.size + usize::from(another)
+}
+
+/// The one that is least missed leaves: not well, then outdated, then youngest; the leader only if nobody else is left.
+fn shrink(situation: &Situation<'_>, aim: &Aim) -> Option<Step> {
+    let replaced = replaced(situation, aim.version).map(Member::name);
+    let victim = situation.voters().min_by_key(|member| {
+        let kept = replaced != Some(member.name());
+        let name = member.name();
+        (member.is_fit(), kept, situation.leads(name), std::cmp::Reverse(member.record.serial))
+    })?;
+    if let Some(unfit) = situation.first_unfit(victim.name()) {
+        let message = format!("waiting for member {unfit} before member {} leaves", victim.name());
+        return Some(situation.wait(SOON, "MemberNotReady", message));
+    }
+    let outdated = replaced == Some(victim.name());
+    let reason = if outdated { LeaveReason::Outdated } else { LeaveReason::ScaleDown };
+    Some(leave::begin(situation, victim.name(), reason))
+}
+
+/// Asks for larger volumes where the spec does.
+pub(crate) fn expand(situation: &Situation<'_>) -> Option<Step> {
+    let template = situation.plan.pod.persistent_volume_claim_spec.as_ref()?;
+    let wanted = storage_of(template);
+    let smaller = |member: &&Member<'_>| {
+        let claim = member.claim.filter(|_| member.data() == Data::Present);
+        claim.is_some_and(|claim| quantity::is_less(&claim.storage, &wanted))
+    };
+    let claim = situation.members.iter().find(smaller)?.claim?;
+    let act = Act::ExpandClaim { name: claim.name.clone(), uid: claim.uid.clone(), storage: wanted.clone() };
+    Some(situation.act(
+        act,
+        "VolumeExpanding",
+        format!("asking for {wanted} behind the claim {}", claim.name),
+    ))
+}

@@ -1,0 +1,64 @@
+//! Which version members are brought to.
+
+use crate::{
+    member::Member,
+    situation::Situation,
+    version::{self, Version},
+};
+
+/// Where the members go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Aim {
+    /// The version of pods that are made now.
+    pub(crate) version: Version,
+    /// Why it is not the one asked for.
+    pub(crate) refused: Option<String>,
+}
+
+/// The lowest and the highest version that voters run, or are meant to run where they do not say.
+pub(crate) fn range(situation: &Situation<'_>) -> Option<(Version, Version)> {
+    let versions = || situation.voters().filter_map(|member| member.running().or(member.meant()));
+    Some((versions().min()?, versions().max()?))
+}
+
+/// Where the members go. An upgrade that was begun is finished before the next, unless the members may go to the newly asked
+/// version from where they are: back, for example.
+pub(crate) fn aim(situation: &Situation<'_>) -> Aim {
+    let asked = situation.plan.version;
+    let Some((lowest, highest)) = range(situation) else { return Aim { version: asked, refused: None } };
+    let begun = situation.record.upgrade.as_ref().and_then(|upgrade| upgrade.to.parse().ok());
+    if begun == Some(asked) || situation.voters().all(|member| member.meant() == Some(asked)) {
+        return Aim { version: asked, refused: None };
+    }
+    match reach(lowest, highest, asked) {
+        Ok(()) => Aim { version: asked, refused: None },
+        Err(why) => Aim { version: begun.unwrap_or_else(|| stay(situation, lowest)), refused: Some(why) },
+    }
+}
+
+/// What members that are made now run when nothing is to change: what most are meant to run.
+fn stay(situation: &Situation<'_>, lowest: Version) -> Version {
+    situation.voters().filter_map(Member::meant).min().unwrap_or(lowest)
+}
+
+/// May members between these versions go to that one?
+fn reach(lowest: Version, highest: Version, to: Version) -> Result<(), String> {
+    version::step(lowest, to).map_err(|error| error.to_string())?;
+    if highest.series() > (to.major, to.minor + 1) {
+        return Err(version::step(highest, to).map_or_else(|error| error.to_string(), |_| String::new()));
+    }
+    Ok(())
+}
+
+/// Has etcd to be told before members go to this version? Only when all of them are beyond it: while some are not, the
+/// cluster as a whole is not either.
+pub(crate) fn is_downgrade(situation: &Situation<'_>, to: Version) -> bool {
+    range(situation).is_some_and(|(lowest, _)| lowest.series() > to.series())
+}
+
+/// May this member go to a lower minor? Its storage has to be in the old format already.
+pub(crate) fn storage_allows(member: &Member<'_>, to: Version) -> bool {
+    let storage = member.status().and_then(|status| status.storage_version.as_deref());
+    let storage: Option<Version> = storage.and_then(|version| version.parse().ok());
+    storage.is_none_or(|storage| storage.series() <= to.series())
+}

@@ -1,0 +1,50 @@
+//! Pods of members that have their data in a claim: they come and go, the member stays.
+
+use crate::{
+    act::Act,
+    join,
+    member::{Data, Member},
+    observed::Pod,
+    situation::Situation,
+    step::{LATER, Step},
+    version::Version,
+};
+
+/// Makes the pod of a member that has none, or clears one away that is over. This needs no quorum; on the contrary, it
+/// brings a lost one back.
+pub(crate) fn step(situation: &Situation<'_>, version: Version) -> Option<Step> {
+    let busy = situation.record.change.as_ref().map(|change| change.member.as_str());
+    let mut members = situation.members.iter().filter(|member| Some(member.name()) != busy);
+    members.find_map(|member| keep(situation, member, version))
+}
+
+fn keep(situation: &Situation<'_>, member: &Member<'_>, version: Version) -> Option<Step> {
+    let removed = situation.agreed().is_some() && member.listed.is_none();
+    if removed || !member.record.claim || member.data() != Data::Present {
+        return None;
+    }
+    let name = member.name();
+    match member.pod {
+        Some(pod) if pod.is_over() && pod.terminating.is_none() => {
+            let act = Act::DeletePod { name: name.to_owned(), uid: pod.uid.clone() };
+            Some(situation.act(act, "MemberRestarting", format!("the pod {name} is over")))
+        }
+        Some(_) => None,
+        None if stranger(situation, name).is_some() => None,
+        None => {
+            let missing = situation.plan.tls.missing(&situation.observed.secrets);
+            if !missing.is_empty() {
+                return Some(situation.wait(LATER, "SecretMissing", missing.join("; ")));
+            }
+            let version = member.meant().unwrap_or(version);
+            let pod = join::member_pod(situation, member.record, version);
+            let act = Act::CreatePod(Box::new(pod));
+            Some(situation.act(act, "MemberRestarting", format!("making the pod {name} on its data")))
+        }
+    }
+}
+
+/// A pod of the same name that is not the cluster's.
+fn stranger<'a>(situation: &Situation<'a>, name: &str) -> Option<&'a Pod> {
+    situation.observed.pods.iter().find(|pod| pod.name == name && !pod.owned)
+}

@@ -1,0 +1,182 @@
+//! What comes of an act.
+
+use std::collections::BTreeMap;
+
+use etcd_api::Id;
+use etcd_core::{
+    act::Act,
+    decision::Report,
+    observed::{AlarmKind, Claim},
+};
+use serde_json::Value;
+
+use crate::{
+    etcd::{NO_LEADER, NOT_FOUND, PEER_EXISTS},
+    objects::{SimClaim, SimPod},
+    raft::Disk,
+    world::{UID, World},
+};
+
+impl World {
+    /// Carries an act out.
+    ///
+    /// # Errors
+    /// The words of whoever refused.
+    pub fn perform(&mut self, act: &Act) -> Result<(), String> {
+        match act {
+            Act::Nothing | Act::Look | Act::Announce { .. } | Act::Issue(_) => Ok(()),
+            Act::CreatePod(object) => self.create_pod(object),
+            Act::CreateClaim(object) => self.create_claim(object),
+            Act::DeletePod { name, uid } => self.delete_pod(name, uid),
+            Act::DeleteClaim { name, uid } => self.delete_claim(name, uid),
+            Act::PatchImage { name, uid, image, version } => {
+                let Some(pod) = self.objects.pods.get_mut(name).filter(|pod| pod.seen.uid == *uid) else {
+                    return Ok(());
+                };
+                pod.seen.image.clone_from(image);
+                pod.seen.version = version.to_string();
+                pod.seen.waiting = None;
+                pod.crashed = None;
+                self.object_changed();
+                Ok(())
+            }
+            Act::ExpandClaim { name, uid, storage } => {
+                if let Some(claim) = self.objects.claims.get_mut(name).filter(|claim| claim.seen.uid == *uid)
+                {
+                    claim.seen.storage.clone_from(storage);
+                    self.object_changed();
+                }
+                Ok(())
+            }
+            Act::Finish => {
+                self.objects.owner = None;
+                self.object_changed();
+                Ok(())
+            }
+            _ => self.ask(act),
+        }
+    }
+
+    /// Acts on etcd itself.
+    fn ask(&mut self, act: &Act) -> Result<(), String> {
+        let cluster = self.cluster().ok_or("no cluster is known")?;
+        let answer = match act {
+            Act::MemberAdd { peer_url, learner } => match self.member_add(cluster, peer_url, *learner) {
+                Err(PEER_EXISTS) => Ok(()),
+                other => other,
+            },
+            Act::MemberRemove { id } => match self.member_remove(cluster, *id) {
+                Err(NOT_FOUND) => Ok(()),
+                other => other,
+            },
+            Act::MemberPromote { id } => self.member_promote(cluster, *id),
+            Act::MoveLeader { from, to } => self.move_leader(from, *to),
+            Act::Compact { .. } => self.compact(cluster),
+            Act::Defragment { member } => self.defragment(member),
+            Act::Disarm { member, alarm } => self.disarm_alarm(cluster, *member, *alarm),
+            Act::DowngradeEnable { version } => self.downgrade(cluster, Some(version.minor)),
+            Act::DowngradeCancel => self.downgrade(cluster, None),
+            _ => Ok(()),
+        };
+        answer.map_err(str::to_owned)
+    }
+
+    fn disarm_alarm(&mut self, cluster: Id, member: Id, alarm: AlarmKind) -> Result<(), &'static str> {
+        self.leader(cluster).ok_or(NO_LEADER)?;
+        self.disarm(cluster, member, alarm)
+    }
+
+    fn create_pod(&mut self, object: &Value) -> Result<(), String> {
+        let uid = format!("pod-{}", self.unique());
+        let pod = SimPod::of(object, uid, UID, self.now)?;
+        let name = pod.seen.name.clone();
+        if self.objects.pods.contains_key(&name) {
+            return Err(format!("pods {name:?} already exists"));
+        }
+        if pod.claim && !self.objects.claims.contains_key(&name) {
+            self.violate(format!("the pod {name} wants a claim that is not there"));
+        }
+        *self.created.entry(format!("pod {name}")).or_default() += 1;
+        self.objects.pods.insert(name, pod);
+        self.object_changed();
+        Ok(())
+    }
+
+    fn create_claim(&mut self, object: &Value) -> Result<(), String> {
+        let text =
+            |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let name = text("/metadata/name");
+        if self.objects.claims.contains_key(&name) {
+            return Err(format!("persistentvolumeclaims {name:?} already exists"));
+        }
+        let seen = Claim {
+            name: name.clone(),
+            uid: format!("claim-{}", self.unique()),
+            owned: text("/metadata/ownerReferences/0/uid") == UID,
+            terminating: false,
+            lost: false,
+            storage: text("/spec/resources/requests/storage"),
+            digest: text("/metadata/annotations/etcd.database.coreos.com~1digest"),
+        };
+        *self.created.entry(format!("claim {name}")).or_default() += 1;
+        self.objects.claims.insert(name, SimClaim { seen, disk: Disk::default() });
+        self.object_changed();
+        Ok(())
+    }
+
+    fn delete_pod(&mut self, name: &str, uid: &str) -> Result<(), String> {
+        let now = self.now;
+        if let Some(pod) = self.objects.pods.get_mut(name).filter(|pod| pod.seen.uid == uid) {
+            pod.seen.terminating.get_or_insert(now);
+            pod.by_operator = true;
+            self.object_changed();
+        }
+        Ok(())
+    }
+
+    fn delete_claim(&mut self, name: &str, uid: &str) -> Result<(), String> {
+        if let Some(claim) = self.objects.claims.get_mut(name).filter(|claim| claim.seen.uid == uid) {
+            claim.seen.terminating = true;
+            self.object_changed();
+        }
+        Ok(())
+    }
+
+    /// Tells a report: the status without the record, conditions, events, Services and the disruption budget.
+    pub fn tell(&mut self, report: &Report) {
+        for condition in &report.conditions {
+            let value = (condition.status, condition.reason.to_owned());
+            self.conditions.insert(condition.kind.to_owned(), value);
+        }
+        for kind in &report.dropped {
+            self.conditions.remove(*kind);
+        }
+        for event in &report.events {
+            self.told.push((event.reason.to_owned(), event.message.clone()));
+        }
+        self.standing = format!("{:?}", report.standing);
+        self.status = Some(report.status.clone());
+        let mut changed = false;
+        for child in &report.children {
+            changed |= self.apply(child);
+        }
+        if let Some(owner) = &mut self.objects.owner {
+            owner.announced = report.status.phase == etcd_api::Phase::Running;
+        }
+        if changed {
+            self.object_changed();
+        }
+    }
+
+    fn apply(&mut self, child: &Value) -> bool {
+        let name = child.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default().to_owned();
+        if let Some(available) = child.pointer("/spec/minAvailable").and_then(Value::as_i64) {
+            return self.objects.min_available.replace(available) != Some(available);
+        }
+        let selector = child.pointer("/spec/selector").and_then(Value::as_object);
+        let text = |(key, value): (&String, &Value)| Some((key.clone(), value.as_str()?.to_owned()));
+        let selector: BTreeMap<String, String> = selector.into_iter().flatten().filter_map(text).collect();
+        let before = self.objects.services.insert(name, selector.clone());
+        before != Some(selector)
+    }
+}

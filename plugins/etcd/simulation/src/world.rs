@@ -1,0 +1,232 @@
+//! The small cluster and the small etcd together.
+
+use std::{collections::BTreeMap, rc::Rc};
+
+use etcd_api::{ClusterStatus, EtcdClusterSpec, Id, Record};
+use jiff::{SignedDuration, Timestamp};
+
+use crate::{
+    objects::{Objects, Process, SimOwner, SimPod},
+    raft::{Disk, Leader, Leaders, State},
+};
+
+/// Name, namespace and uid of the one `EtcdCluster`.
+pub const NAME: &str = "example";
+/// Its namespace.
+pub const NAMESPACE: &str = "default";
+/// Its uid.
+pub const UID: &str = "5a3f";
+/// The quota of every database.
+pub const QUOTA: i64 = 1000;
+
+/// Everything there is, and what has become of it.
+#[derive(Debug, Clone)]
+pub struct World {
+    /// The time.
+    pub now: Timestamp,
+    /// The API server.
+    pub objects: Objects,
+    /// What caches may still show, oldest first; the last one is what is there now.
+    pub history: Vec<Objects>,
+    /// Who leads.
+    pub leaders: Leaders,
+    /// Versions whose image cannot be had.
+    pub missing_images: Vec<String>,
+    /// The next uid and the next value of a client.
+    pub counter: u64,
+    /// Values that clients were told are kept, by cluster.
+    pub kept: Vec<(Id, u32)>,
+    /// How many faults there were.
+    pub faults: u32,
+    /// Clusters whose data was destroyed by faults.
+    pub destroyed: Vec<Id>,
+    /// What must not happen and did.
+    pub violations: Vec<String>,
+    /// Moves with everything that goes down and was not taken down by the operator.
+    pub disturbances: u64,
+    /// Moves with everything that happens, clients left out.
+    pub activity: u64,
+    /// Clusters that were begun with no data.
+    pub begun: Vec<Id>,
+    /// What a backup holds, when there is one to restore.
+    pub backup: Option<Backup>,
+    /// Objects changed since the operator last looked.
+    pub changed: bool,
+    /// Creations of pods and claims by the operator, by name.
+    pub created: BTreeMap<String, u32>,
+    /// Events that were told.
+    pub told: Vec<(String, String)>,
+    /// Conditions as they were last told: type, status, reason.
+    pub conditions: BTreeMap<String, (bool, String)>,
+    /// Where the object was last said to stand.
+    pub standing: String,
+    /// The status as it was last told.
+    pub status: Option<ClusterStatus>,
+}
+
+/// A backup.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Backup {
+    /// The `EtcdRestore` that asks for it.
+    pub uid: String,
+    /// Values in it.
+    pub values: Vec<u32>,
+}
+
+impl World {
+    /// A cluster that was asked for, and nothing else.
+    pub fn new(spec: EtcdClusterSpec) -> Self {
+        let owner = SimOwner {
+            spec,
+            generation: 1,
+            version: 1,
+            deleting: false,
+            record: Record::default(),
+            announced: false,
+        };
+        let objects = Objects {
+            owner: Some(owner),
+            pods: BTreeMap::new(),
+            claims: BTreeMap::new(),
+            services: BTreeMap::new(),
+            min_available: None,
+        };
+        Self {
+            now: Timestamp::UNIX_EPOCH + SignedDuration::from_hours(24),
+            history: vec![objects.clone()],
+            objects,
+            leaders: Leaders::new(),
+            missing_images: Vec::new(),
+            counter: 0,
+            kept: Vec::new(),
+            faults: 0,
+            destroyed: Vec::new(),
+            violations: Vec::new(),
+            disturbances: 0,
+            activity: 0,
+            begun: Vec::new(),
+            backup: None,
+            changed: true,
+            created: BTreeMap::new(),
+            told: Vec::new(),
+            conditions: BTreeMap::new(),
+            standing: String::new(),
+            status: None,
+        }
+    }
+
+    /// A number that was never given.
+    pub fn unique(&mut self) -> u64 {
+        self.counter += 1;
+        self.counter
+    }
+
+    /// Remembers what caches may show, and wakes the operator.
+    pub fn object_changed(&mut self) {
+        self.changed = true;
+        self.activity += 1;
+        self.history.push(self.objects.clone());
+        if self.history.len() > 12 {
+            self.history.remove(0);
+        }
+    }
+
+    /// Tells of something that must not happen.
+    pub fn violate(&mut self, what: impl Into<String>) {
+        let what = what.into();
+        if !self.violations.contains(&what) {
+            self.violations.push(what);
+        }
+    }
+
+    /// The volume of a pod.
+    pub fn disk(&self, pod: &str) -> Option<&Disk> {
+        let found = self.objects.pods.get(pod)?;
+        if found.claim { self.objects.claims.get(pod).map(|claim| &claim.disk) } else { Some(&found.own) }
+    }
+
+    /// The same, to write on.
+    pub fn disk_mut(&mut self, pod: &str) -> Option<&mut Disk> {
+        let found = self.objects.pods.get_mut(pod)?;
+        if found.claim {
+            self.objects.claims.get_mut(pod).map(|claim| &mut claim.disk)
+        } else {
+            Some(&mut found.own)
+        }
+    }
+
+    /// What the volume of a pod says.
+    pub fn state(&self, pod: &str) -> Rc<State> {
+        self.disk(pod).map(|disk| Rc::clone(&disk.state)).unwrap_or_default()
+    }
+
+    /// A process that others reach.
+    pub fn connected(&self, pod: &str) -> Option<&Process> {
+        self.objects.pods.get(pod)?.process.as_ref().filter(|process| process.connected)
+    }
+
+    /// Cluster and member of a process that others reach.
+    pub fn identity(&self, pod: &str) -> Option<(Id, Id)> {
+        self.connected(pod)?;
+        self.disk(pod)?.identity
+    }
+
+    /// Names of pods.
+    pub fn pod_names(&self) -> Vec<String> {
+        self.objects.pods.keys().cloned().collect()
+    }
+
+    /// The pod that a member of a cluster runs in, if others reach it.
+    pub fn pod_of(&self, cluster: Id, member: Id) -> Option<String> {
+        let mut pods = self.objects.pods.keys();
+        pods.find(|pod| self.identity(pod) == Some((cluster, member))).cloned()
+    }
+
+    /// The pod of who leads a cluster and is followed by a majority.
+    pub fn leader(&self, cluster: Id) -> Option<(String, Leader)> {
+        let leader = *self.leaders.get(&cluster)?;
+        let pod = self.pod_of(cluster, leader.member)?;
+        let state = self.state(&pod);
+        let voters = state.voters();
+        let reached = voters.iter().filter(|id| self.pod_of(cluster, **id).is_some()).count();
+        (voters.contains(&leader.member) && reached >= state.quorum()).then_some((pod, leader))
+    }
+
+    /// Does the member in this pod know a leader?
+    pub fn follows(&self, pod: &str) -> Option<Leader> {
+        let (cluster, _) = self.identity(pod)?;
+        self.leader(cluster).map(|(_, leader)| leader)
+    }
+
+    /// Is the member in this pod a voter that works?
+    pub fn serves(&self, pod: &str) -> bool {
+        let Some((cluster, member)) = self.identity(pod) else { return false };
+        let Some((leader, _)) = self.leader(cluster) else { return false };
+        self.state(&leader).voters().contains(&member)
+    }
+
+    /// The cluster that the operator believes in.
+    pub fn cluster(&self) -> Option<Id> {
+        self.objects.owner.as_ref()?.record.cluster_id
+    }
+
+    /// Voters of a cluster that work, by pod, as its leader lists them; and how many there should be.
+    pub fn working(&self, cluster: Id) -> (Vec<String>, usize) {
+        let Some((leader, _)) = self.leader(cluster) else { return (Vec::new(), 0) };
+        let voters = self.state(&leader).voters();
+        let working = voters.iter().filter_map(|id| self.pod_of(cluster, *id));
+        let up = |pod: &String| self.objects.pods.get(pod).is_some_and(|pod| pod.seen.terminating.is_none());
+        (working.filter(up).collect(), voters.len())
+    }
+
+    /// Pods that the Service for clients leads to.
+    pub fn endpoints(&self) -> Vec<String> {
+        let Some(selector) = self.objects.services.get(&format!("{NAME}-client")) else { return Vec::new() };
+        let incarnation = selector.get("etcd_incarnation");
+        let selected = |pod: &&SimPod| {
+            let matches = incarnation.is_none_or(|wanted| *wanted == pod.incarnation);
+            pod.seen.ready && pod.seen.terminating.is_none() && matches
+        };
+        self.objects.pods.values().filter(selected).map(|pod| pod.seen.name.clone()).collect()
+    }
+}
