@@ -7,6 +7,9 @@ use crate::asset::Asset;
 use crate::charts::places::Place;
 use crate::object::Gvk;
 
+/// The resource for releases of charts from elsewhere (`deploy/crds`): group, version, kind.
+pub const RELEASE: (&str, &str, &str) = ("helm.pilothouse.dev", "v1alpha1", "Release");
+
 /// One kind in the hands of one plugin.
 #[derive(Clone, Debug)]
 pub struct Binding {

@@ -1,6 +1,7 @@
 //! A plugin at the command line: found, compiled once, asked one question.
 
 pub(crate) mod context;
+mod elsewhere;
 mod known;
 mod plugin_file;
 
@@ -16,6 +17,8 @@ use crate::asset::{Asset, Links, MAX_BYTES};
 use crate::capability::grants::{GrantSpec, Grants};
 use crate::capability::rule::Rule;
 use crate::chart_source::{LocateError, Located};
+use crate::charts::Charts;
+use crate::charts::places::Place;
 use crate::cli::ClusterArgs;
 use crate::cluster::Cluster;
 use crate::object::Owner;
@@ -112,6 +115,8 @@ pub struct Subject {
     pub owner: Owner,
     /// Settings of its kind, JSON.
     pub settings: Arc<str>,
+    /// Charts that may be wished for, and the places they may come from; none: all there is are files.
+    pub charts: Option<(Arc<Charts>, Vec<Place>)>,
 }
 
 /// Why the plugin could not be asked.

@@ -7,16 +7,13 @@ use serde_json::{Value, json};
 
 use super::AppError;
 use crate::asset::Asset;
-use crate::binding::Binding;
+use crate::binding::{Binding, RELEASE};
 use crate::capability::grants::{GrantSpec, GrantsFile};
 use crate::cli::run::RunArgs;
 use crate::controller::supervisor::Supervisor;
 use crate::object::Gvk;
 use crate::plugin::manifest::Manifest;
 use crate::watches_file::{self, ChartPlace, WatchEntry};
-
-/// The resource for releases of charts from elsewhere (`deploy/crds`).
-const RELEASE: (&str, &str, &str) = ("helm.pilothouse.dev", "v1alpha1", "Release");
 
 /// What the files of the configuration say.
 pub(super) struct Configuration {

@@ -132,8 +132,12 @@ impl kube::Host for HookState {
         Ok(self.apply_all(items, options).await)
     }
 
-    async fn preview(&mut self, items: Vec<kube::ApplyItem>) -> wasmtime::Result<Vec<Result<String, Error>>> {
-        Ok(self.preview_all(&items).await)
+    async fn preview(
+        &mut self,
+        items: Vec<kube::ApplyItem>,
+        strict: bool,
+    ) -> wasmtime::Result<Vec<Result<String, Error>>> {
+        Ok(self.preview_all(&items, strict).await)
     }
 
     async fn create(

@@ -289,6 +289,12 @@ impl Charts {
         }
     }
 
+    /// Whether some wish came to nothing up to now.
+    pub fn has_trouble(&self) -> bool {
+        let in_trouble = |entry: &Entry| entry.standing.found.is_none() && entry.standing.trouble.is_some();
+        self.table().entries.values().any(in_trouble)
+    }
+
     fn table(&self) -> MutexGuard<'_, Table> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }

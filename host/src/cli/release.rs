@@ -89,12 +89,6 @@ pub enum ReleaseError {
         "which chart {0} stands for is told by a watches file, and there is no ./watches.yaml; name one with --watches-file"
     )]
     NoWatches(Gvk),
-    /// The chart is not here.
-    #[error(
-        "{0} names a chart that is not on this machine, and diff compares charts on disk: fetch it (helm pull --untar) and name it in \
-         another watches file (--watches-file)"
-    )]
-    Elsewhere(String),
     /// The API server gives no answer.
     #[error("no answer from the cluster ({place}): {why}; look at --kubeconfig and --context")]
     NoCluster {

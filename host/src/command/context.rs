@@ -46,6 +46,8 @@ pub(crate) fn context(
 ) -> Arc<HookContext> {
     let nobody =
         || Owner { key: ObjectKey::new(Arc::new(Gvk::new("", "", "")), None, ""), uid: Arc::from("") };
+    let charts = subject.and_then(|subject| subject.charts.clone());
+    let (charts, places) = charts.map_or((None, Vec::new()), |(charts, places)| (Some(charts), places));
     let owner = subject.map_or_else(nobody, |subject| subject.owner.clone());
     // What is asked as the plugin would do it is asked in its name.
     let manager = match subject {
@@ -61,7 +63,7 @@ pub(crate) fn context(
             selector: String::new(),
             settings: subject.map_or_else(|| Arc::from("{}"), |subject| Arc::clone(&subject.settings)),
             assets,
-            charts: Vec::new(),
+            charts: places,
             finalizer: None,
             legacy_finalizers: Vec::new(),
             resync: Duration::MAX,
@@ -74,7 +76,7 @@ pub(crate) fn context(
         throttle: Arc::new(Throttle::per_second(QPS)),
         cluster: Arc::clone(cluster),
         metrics: Arc::new(PluginMetrics::default()),
-        charts: None,
+        charts,
         wishes: Arc::default(),
     })
 }

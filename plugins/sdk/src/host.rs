@@ -25,7 +25,7 @@ pub trait Host: fmt::Debug {
     fn apply(&self, items: &[ApplyItem], options: ApplyOptions) -> Vec<Result<Applied, KubeError>>;
 
     /// What objects would be after a server-side apply that takes fields over; nothing changes. One answer for each.
-    fn preview(&self, items: &[ApplyItem]) -> Vec<Result<String, KubeError>>;
+    fn preview(&self, items: &[ApplyItem], strict: bool) -> Vec<Result<String, KubeError>>;
 
     /// Creates an object; the answer is the created one.
     fn create(&self, object: &str, ownership: Ownership) -> Result<String, KubeError>;

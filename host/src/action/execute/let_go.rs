@@ -20,9 +20,6 @@ impl Manager {
         for owned in old {
             let_go(&mut less, owned, &kept);
         }
-        if let Some(metadata) = less.get_mut("metadata").and_then(Value::as_object_mut) {
-            metadata.remove("managedFields");
-        }
         Some(less)
     }
 }
@@ -112,7 +109,8 @@ mod tests {
             entry("helm-operator", "Update", old),
             entry("kubectl", "Update", others.clone()),
         ];
-        let less = manager.without_superseded(&object(json!(entries))).unwrap();
+        let mut less = manager.without_superseded(&object(json!(entries))).unwrap();
+        less["metadata"].as_object_mut().unwrap().shift_remove("managedFields");
         let metadata = json!({"resourceVersion": "7", "labels": {"y": "2"}, "finalizers": ["both"]});
         assert_eq!(
             less,

@@ -66,15 +66,19 @@ impl HookState {
         done.map(wit_applied).map_err(|error| cx.not_written(error, &access))
     }
 
-    pub(super) async fn preview_all(&mut self, items: &[kube::ApplyItem]) -> Vec<Result<String, Error>> {
+    pub(super) async fn preview_all(
+        &mut self,
+        items: &[kube::ApplyItem],
+        strict: bool,
+    ) -> Vec<Result<String, Error>> {
         let mut answers = Vec::with_capacity(items.len());
         for item in items {
-            answers.push(self.preview_one(item).await);
+            answers.push(self.preview_one(item, strict).await);
         }
         answers
     }
 
-    async fn preview_one(&mut self, item: &kube::ApplyItem) -> Result<String, Error> {
+    async fn preview_one(&mut self, item: &kube::ApplyItem, strict: bool) -> Result<String, Error> {
         self.admit(item.object.len())?;
         let cx = Arc::clone(&self.context);
         let (object, gvk) = parse(&item.object)?;
@@ -82,7 +86,8 @@ impl HookState {
         let key = ObjectKey::of(&object);
         cx.pace().await?;
         let executor = &cx.cluster.executor;
-        let previewed = executor.preview(&cx.actor(), &resource, object, tie_of(item.ownership)).await;
+        let (tie, keep) = (tie_of(item.ownership), strict.then_some(item.keep.as_slice()));
+        let previewed = executor.preview(&cx.actor(), &resource, object, tie, keep).await;
         let access = Access {
             verb: "patch",
             group: &resource.gvk.group,

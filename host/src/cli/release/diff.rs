@@ -1,6 +1,7 @@
 //! `pilothouse diff`: what an upgrade to the present spec would change.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use serde::Deserialize;
@@ -8,7 +9,9 @@ use serde_json::Value;
 
 use super::kind::Kind;
 use super::{Output, ReleaseArgs, ReleaseError, Watches, ask, encoded, object_of, object_option, question};
+use crate::binding::RELEASE;
 use crate::capability::rule::{DRY_RUN, Rule};
+use crate::charts::places::Place;
 use crate::command::{PersonFile, Question, Session, Subject};
 use crate::object::{ObjectKey, Owner};
 use crate::watches_file::{ChartPlace, WatchEntry};
@@ -50,6 +53,11 @@ pub struct DiffArgs {
     #[command(flatten)]
     pub release: ReleaseArgs,
 }
+
+/// How long a chart from elsewhere may take.
+const FETCHING: Duration = Duration::from_secs(120);
+/// Between two looks whether it is there.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// What is said, and how the command ends.
 #[derive(Debug)]
@@ -160,16 +168,12 @@ pub fn execute(args: &DiffArgs) -> Result<Difference, ReleaseError> {
     let mut session = args.release.open()?;
     let kind = args.release.kind(&session, kind, watches.as_ref())?;
     let namespace = args.release.namespace();
-    let entry = entry_of(&kind, watches.as_ref())?;
+    let wanted = wanted(&kind, watches.as_ref())?;
     session.also_may(dry_runs())?;
-    let subject = subject(args, &session, &kind, (&namespace, name), entry)?;
-    let ChartPlace::Disk(chart) = &entry.chart else {
-        return Err(ReleaseError::Elsewhere(entry.origin.clone()));
-    };
-    let chart = PersonFile::tree(&chart.display().to_string(), chart);
+    let subject = subject(args, &session, &kind, (&namespace, name), &wanted)?;
     let options = serde_json::json!({"object": object_option(&kind, &namespace, name)});
-    let question = Question { files: vec![chart], ..question("diff", options) };
-    let answer: Value = ask(&session, &question, Some(&subject))?;
+    let question = Question { files: wanted.files, ..question("diff", options) };
+    let answer = told(&session, &question, &subject)?;
     let told: Told = serde_json::from_value(answer.clone()).map_err(|error| {
         ReleaseError::Answer(format!("the plugin's answer cannot be understood: {error}"))
     })?;
@@ -181,6 +185,46 @@ pub fn execute(args: &DiffArgs) -> Result<Difference, ReleaseError> {
         eprintln!("pilothouse: {}: nothing would be changed", told.object);
     }
     Ok(Difference { text, exit_code: told.exit_code() })
+}
+
+/// What an entry of the watches file says of a kind, or the resource of our own of itself.
+struct Wanted {
+    settings: Value,
+    files: Vec<PersonFile>,
+    /// Where its chart may come from, where it lies elsewhere.
+    places: Vec<Place>,
+}
+
+fn wanted(kind: &Kind, watches: Option<&Watches>) -> Result<Wanted, ReleaseError> {
+    if (&*kind.gvk.group, &*kind.gvk.kind) == (RELEASE.0, RELEASE.2) {
+        let settings = serde_json::json!({"fromSpec": true});
+        return Ok(Wanted { settings, files: Vec::new(), places: vec![Place::Anywhere] });
+    }
+    let entry = entry_of(kind, watches)?;
+    let (files, places) = match &entry.chart {
+        ChartPlace::Disk(path) => (vec![PersonFile::tree(&path.display().to_string(), path)], Vec::new()),
+        ChartPlace::Elsewhere(place) => (Vec::new(), vec![place.clone()]),
+    };
+    Ok(Wanted { settings: entry.settings.clone(), files, places })
+}
+
+/// The plugin's answer, as soon as it has the chart.
+fn told(session: &Session, question: &Question, subject: &Subject) -> Result<Value, ReleaseError> {
+    let started = Instant::now();
+    let mut waited_for = String::new();
+    loop {
+        let answer: Value = ask(session, question, Some(subject))?;
+        let Some(why) = answer.get("waiting").and_then(Value::as_str) else { return Ok(answer) };
+        let is_hopeless = subject.charts.as_ref().is_none_or(|(charts, _)| charts.has_trouble());
+        if is_hopeless || started.elapsed() > FETCHING {
+            return Err(ReleaseError::Failed(why.to_owned()));
+        }
+        if waited_for != why {
+            eprintln!("pilothouse: {why}");
+            why.clone_into(&mut waited_for);
+        }
+        session.wait(tokio::time::sleep(PAUSE));
+    }
 }
 
 /// The entry of the watches file for a kind, whatever its version.
@@ -207,7 +251,7 @@ fn subject(
     session: &Session,
     kind: &Kind,
     (namespace, name): (&str, &str),
-    entry: &WatchEntry,
+    wanted: &Wanted,
 ) -> Result<Subject, ReleaseError> {
     let resource = kube::api::ApiResource {
         group: kind.gvk.group.clone(),
@@ -227,5 +271,10 @@ fn subject(
     })?;
     let key = ObjectKey::new(Arc::new(kind.gvk.clone()), Some(namespace), name);
     let owner = Owner { key, uid: Arc::from(found.metadata.uid.unwrap_or_default()) };
-    Ok(Subject { owner, settings: Arc::from(entry.settings.to_string()) })
+    let charts = if wanted.places.is_empty() {
+        None
+    } else {
+        Some((session.charts(&args.release.plugin)?, wanted.places.clone()))
+    };
+    Ok(Subject { owner, settings: Arc::from(wanted.settings.to_string()), charts })
 }

@@ -32,9 +32,9 @@ impl Host for Imports {
         Ok(Page { items: page.items, next: page.next, resource_version: page.resource_version })
     }
 
-    fn preview(&self, items: &[ApplyItem]) -> Vec<Result<String, KubeError>> {
+    fn preview(&self, items: &[ApplyItem], strict: bool) -> Vec<Result<String, KubeError>> {
         let items: Vec<_> = items.iter().map(kube::ApplyItem::from).collect();
-        kube::preview(&items).into_iter().map(|answer| answer.map_err(Into::into)).collect()
+        kube::preview(&items, strict).into_iter().map(|answer| answer.map_err(Into::into)).collect()
     }
 
     fn apply(&self, items: &[ApplyItem], options: ApplyOptions) -> Vec<Result<Applied, KubeError>> {

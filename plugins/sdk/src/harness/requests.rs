@@ -24,9 +24,9 @@ use crate::{
 const PAGE: usize = 500;
 
 /// What an apply came to, or would come to.
-struct Tried {
+pub(super) struct Tried {
     change: Change,
-    stored: Stored,
+    pub(super) stored: Stored,
     taken: Vec<Taken>,
 }
 
@@ -178,22 +178,7 @@ impl Store {
         self.commit(&kind, &old, after, part, writer)
     }
 
-    fn patch_scale(
-        &mut self,
-        kind: &Kind,
-        old: &Stored,
-        patch: &Patch,
-        writer: &Writer,
-    ) -> Result<Value, KubeError> {
-        let before = scale_of(&old.object);
-        let scale = patched(&before, patch.format, &patch.body, true)?;
-        let mut after = Self::answer(old, &kind.gvk);
-        let replicas = scale.pointer("/spec/replicas").cloned().unwrap_or_default();
-        section(&mut after, "spec").insert("replicas".to_owned(), replicas);
-        self.commit(kind, old, after, Part::Scale, writer).map(|object| scale_of(&object))
-    }
-
-    fn commit(
+    pub(super) fn commit(
         &mut self,
         kind: &Kind,
         old: &Stored,
@@ -233,13 +218,7 @@ impl Store {
         Ok(applied)
     }
 
-    /// What an object would be after a forced apply.
-    pub(super) fn preview(&mut self, config: Value, writer: &Writer) -> Result<Value, KubeError> {
-        let gvk = gvk_of(&config);
-        self.apply_or_try(config, true, true, writer).map(|tried| Self::answer(&tried.stored, &gvk))
-    }
-
-    fn apply_or_try(
+    pub(super) fn apply_or_try(
         &mut self,
         mut config: Value,
         force: bool,
@@ -373,20 +352,6 @@ pub(super) fn resource_name(kind: &Kind) -> String {
     } else {
         format!("{}.{}", kind.plural, kind.gvk.group)
     }
-}
-
-/// The `Scale` of an object.
-fn scale_of(object: &Value) -> Value {
-    let at = |pointer: &str| object.pointer(pointer).cloned();
-    json!({
-        "apiVersion": "autoscaling/v1", "kind": "Scale",
-        "metadata": {
-            "name": at("/metadata/name"), "namespace": at("/metadata/namespace"), "uid": at("/metadata/uid"),
-            "resourceVersion": at("/metadata/resourceVersion"),
-        },
-        "spec": {"replicas": at("/spec/replicas")},
-        "status": {"replicas": at("/status/replicas").unwrap_or_else(|| 0.into())},
-    })
 }
 
 fn moved(kind: &Kind, name: &str) -> KubeError {

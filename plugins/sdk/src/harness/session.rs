@@ -199,9 +199,10 @@ impl Session {
         self.request(request, |store| store.apply(object, options, &item.keep, &self.writer))
     }
 
-    fn preview_item(&self, item: &ApplyItem) -> Result<String, KubeError> {
+    fn preview_item(&self, item: &ApplyItem, strict: bool) -> Result<String, KubeError> {
         let (request, object) = self.application(item)?;
-        let previewed = self.request(request, |store| store.preview(object, &self.writer))?;
+        let keep = strict.then_some(item.keep.as_slice());
+        let previewed = self.request(request, |store| store.preview(object, keep, &self.writer))?;
         self.answer(previewed.to_string())
     }
 
@@ -246,8 +247,8 @@ impl Host for Session {
         items.iter().map(one).collect()
     }
 
-    fn preview(&self, items: &[ApplyItem]) -> Vec<Result<String, KubeError>> {
-        items.iter().map(|item| self.preview_item(item)).collect()
+    fn preview(&self, items: &[ApplyItem], strict: bool) -> Vec<Result<String, KubeError>> {
+        items.iter().map(|item| self.preview_item(item, strict)).collect()
     }
 
     fn create(&self, object: &str, ownership: Ownership) -> Result<String, KubeError> {

@@ -54,7 +54,7 @@ impl Store {
 }
 
 /// The object and its managers without what others than this manager added, and whose it was; none: there is nothing.
-fn without_additions(
+pub(super) fn without_additions(
     object: &Value,
     managers: &Managers,
     manager: &str,

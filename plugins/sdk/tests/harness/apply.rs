@@ -271,7 +271,7 @@ fn a_preview_says_what_an_apply_would_make_of_an_object_and_changes_nothing() {
     let cluster = Cluster::new();
     let preview = |object: &Value| -> Result<Value, KubeError> {
         let item = ApplyItem::new(object)?.ownership(Ownership::None);
-        cluster.user("one").preview(&[item]).pop().unwrap()
+        cluster.user("one").preview(&[item], false).pop().unwrap()
     };
     let new = preview(&config_map(&json!({"mine": "1"}))).unwrap();
     assert_eq!(new["data"], json!({"mine": "1"}));
@@ -282,6 +282,9 @@ fn a_preview_says_what_an_apply_would_make_of_an_object_and_changes_nothing() {
     let changed = preview(&config_map(&json!({"mine": "2"}))).unwrap();
     assert_eq!(changed["data"], json!({"mine": "2", "theirs": "1"}));
     assert_eq!(live(&cluster, &new), before);
+    let item = ApplyItem::new(&config_map(&json!({"mine": "2"}))).unwrap().ownership(Ownership::None);
+    let strict: Value = cluster.user("one").preview(&[item], true).pop().unwrap().unwrap();
+    assert_eq!(strict["data"], json!({"mine": "2"}), "what others added would go");
     let unknown =
         json!({"apiVersion": "x.y/v1", "kind": "Foo", "metadata": {"name": "a", "namespace": "default"}});
     assert!(matches!(preview(&unknown), Err(KubeError::UnknownKind(_))));

@@ -55,6 +55,19 @@ struct Diff {
     hooks: Vec<HookRun>,
 }
 
+/// What is told.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum Told {
+    /// Nothing before the chart is here; the command is to be asked again.
+    Waiting {
+        /// For what.
+        waiting: String,
+    },
+    /// What would be changed.
+    Diff(Box<Diff>),
+}
+
 /// Tells it as JSON.
 pub(super) fn diff(
     host: &Rc<dyn Host>,
@@ -67,13 +80,13 @@ pub(super) fn diff(
     Ok(())
 }
 
-fn told(opened: &super::subject::Opened) -> Result<Diff, Error> {
+fn told(opened: &super::subject::Opened) -> Result<Told, Error> {
     // What it keeps are caches; it ends with the command.
     let operator = HelmOperator::default();
     let call = Call::open(&operator, &opened.ctx, &opened.object)?;
     let chart = match call.chart()? {
         elsewhere::Wanted::Here(chart) => chart,
-        elsewhere::Wanted::OnItsWay(why) => return Err(Error::retry("WaitingForChart", why)),
+        elsewhere::Wanted::OnItsWay(waiting) => return Ok(Told::Waiting { waiting }),
     };
     let mut reconciliation = Reconciliation::open(&call, chart)?;
     reconciliation.refresh()?;
@@ -87,7 +100,7 @@ fn told(opened: &super::subject::Opened) -> Result<Diff, Error> {
         Numbered { revision: stored.release.version, chart: format!("{}-{}", chart.name, chart.version) }
     };
     let owner = call.owner();
-    Ok(Diff {
+    Ok(Told::Diff(Box::new(Diff {
         object: opened.told(),
         release: owner.release.clone(),
         namespace: owner.namespace.clone(),
@@ -97,5 +110,5 @@ fn told(opened: &super::subject::Opened) -> Result<Diff, Error> {
         remarks: wanted.remarks(&reconciliation)?,
         objects,
         hooks,
-    })
+    })))
 }

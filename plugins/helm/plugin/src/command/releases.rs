@@ -10,6 +10,7 @@ use pilothouse_sdk::{CommandAnswer, Gvk, Host, Kube, KubeError, ObjectRef, Serve
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::subject::{RELEASE, release_name};
 use crate::store::secret_kind;
 use row::Row;
 
@@ -37,7 +38,8 @@ struct Kind {
 }
 
 /// What of an object tells how it stands. Its manifest in status is left out: it may be half a megabyte.
-const TELLING: [&str; 7] = [
+const TELLING: [&str; 8] = [
+    "spec.releaseName",
     "metadata.labels",
     "metadata.annotations",
     "metadata.creationTimestamp",
@@ -119,7 +121,7 @@ fn records(kube: &Kube, namespace: Option<&str>) -> Result<Records, KubeError> {
     Ok(records)
 }
 
-/// The kinds that were named and are served.
+/// The kinds that were named and are served, and the resource of our own where it is.
 fn named(kinds: &[Kind], served: &[ServedKind], answer: &mut CommandAnswer) -> Vec<(Gvk, String)> {
     let mut wanted = Vec::new();
     for Kind { group, version, kind, selector } in kinds {
@@ -130,6 +132,11 @@ fn named(kinds: &[Kind], served: &[ServedKind], answer: &mut CommandAnswer) -> V
                 answer.messages.push(format!("the cluster does not serve {gvk}: is its definition there?"));
             }
         }
+    }
+    if let Some(own) = of_group(served, RELEASE.0, RELEASE.2, RELEASE.1)
+        && !wanted.iter().any(|(gvk, _)| *gvk == own)
+    {
+        wanted.push((own, String::new()));
     }
     wanted
 }
@@ -170,21 +177,22 @@ fn row(kube: &Kube, object: &Value, kind: &Gvk, records: &Records) -> Row {
     let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
     let (namespace, name) = (text("/metadata/namespace"), text("/metadata/name"));
     let own = |keeper: &Controller| keeper.is(&kind.group, &kind.kind, &name);
-    let entries = records.get(&(namespace.clone(), name.clone())).map(Vec::as_slice).unwrap_or_default();
+    let release = release_name(kind, object).to_owned();
+    let entries = records.get(&(namespace.clone(), release.clone())).map(Vec::as_slice).unwrap_or_default();
     // Of two kinds that have an object of this name, one has the release.
     let entries = if entries.last().and_then(|latest| latest.controller.as_ref()).is_none_or(own) {
         entries
     } else {
         &[]
     };
-    let row = Row::of(object, kind, entries);
+    let row = Row::of(object, kind, &release, entries);
     if row.is_whole() {
         return row;
     }
     // Neither status nor labels tell the chart of a revision that the operator has not looked at yet.
     let latest = entries.last().map(|latest| latest.revision);
     let record = latest.and_then(|revision| {
-        let record = ObjectRef::new(secret_kind(), namespace.as_str(), secret_name(&name, revision));
+        let record = ObjectRef::new(secret_kind(), namespace.as_str(), secret_name(&release, revision));
         Stored::read(&kube.get_ref::<Value>(&record).ok()??).ok()
     });
     match record.and_then(|record| record.release.chart_name()) {

@@ -35,8 +35,14 @@ pub(super) struct Opened {
     reference: ObjectRef,
 }
 
-fn is_release(kind: &Gvk) -> bool {
-    kind.group == "helm.pilothouse.dev" && kind.kind == "Release"
+/// The resource of our own.
+pub(super) const RELEASE: (&str, &str, &str) = ("helm.pilothouse.dev", "v1alpha1", "Release");
+
+/// What an object calls its release: like itself, but a resource of our own may name it.
+pub(super) fn release_name<'o>(kind: &Gvk, object: &'o Value) -> &'o str {
+    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let named = text("/spec/releaseName").filter(|_| (&*kind.group, &*kind.kind) == (RELEASE.0, RELEASE.2));
+    named.or_else(|| text("/metadata/name")).unwrap_or_default()
 }
 
 impl Subject {
@@ -58,13 +64,10 @@ impl Subject {
         };
         let object = Dynamic::from_json(found.to_string()).map_err(|error| error.message().to_owned())?;
         let now = Timestamp::try_from(ctx.now()).map_err(|error| error.to_string())?;
-        // A resource of our own may call its release otherwise.
-        let release = object.value().pointer("/spec/releaseName").and_then(Value::as_str);
-        let release = release.filter(|name| is_release(&reference.kind) && !name.is_empty());
         let owner = Owner {
             kind: reference.kind.clone(),
             name: object.name().to_owned(),
-            release: release.unwrap_or_else(|| object.name()).to_owned(),
+            release: release_name(&reference.kind, object.value()).to_owned(),
             namespace: object.namespace().unwrap_or_default().to_owned(),
             uid: object.uid().to_owned(),
             is_woken: true,
@@ -96,7 +99,7 @@ impl Opened {
         match keeper.filter(|keeper| !keeper.is(group, kind, self.object.name())) {
             Some(keeper) => Err(format!(
                 "the release {:?} is not of {}: it belongs to {} {:?}",
-                self.object.name(),
+                self.owner.release,
                 self.told(),
                 keeper.kind,
                 keeper.name
@@ -121,7 +124,7 @@ impl Opened {
         } else {
             "no operator has looked at it yet; is one running that watches its kind here?".to_owned()
         };
-        format!("{} is not installed, there is no release {:?}; {said}", self.told(), self.object.name())
+        format!("{} is not installed, there is no release {:?}; {said}", self.told(), self.owner.release)
     }
 
     /// What it is called.

@@ -217,3 +217,15 @@ fn definitions_of_the_chart_are_told_where_they_would_be_brought() {
     scene.settle();
     assert_eq!(objects(&diff(&scene)), [""; 0]);
 }
+
+#[test]
+fn in_strict_mode_what_others_added_is_told_as_going() {
+    let strict = json!({"release": {"driftDetection": {"mode": "strict"}}});
+    let mut scene = Scene::with(&json!({}), &chart(&[]), &strict);
+    scene.settle();
+    let patch = Patch::merge(&json!({"metadata": {"labels": {"theirs": "x"}}})).unwrap();
+    scene.cluster.kubectl().patch_ref::<Value>(&scene.deployment(), &patch).unwrap();
+    let told = diff(&scene);
+    assert_eq!(objects(&told), ["changed Deployment web"]);
+    assert_eq!(lines(object(&told, "Deployment"), "before", "after"), ["theirs: x"]);
+}

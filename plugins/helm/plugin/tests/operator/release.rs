@@ -2,7 +2,7 @@
 
 use helm_yaml::{Duplicates, yaml_to_json};
 use pilothouse_sdk::{
-    Gvk, ObjectRef, Patch,
+    Gvk, Invocation, ObjectRef, Patch,
     harness::{Cluster, Runner},
 };
 use serde_json::{Value, json};
@@ -176,4 +176,56 @@ fn what_cannot_be_read_holds_nobody() {
         .unwrap();
     scene.runner.settle().unwrap();
     assert!(scene.deployment("shop").is_none() && scene.get(kind(), "shop").is_none());
+}
+
+fn subject(name: &str) -> Value {
+    json!({"apiVersion": kind().api_version(), "kind": "Release", "namespace": NAMESPACE, "name": name})
+}
+
+/// What a command answers about a release.
+fn ask(runner: &Runner, name: &str, command: &str, options: &Value) -> Value {
+    let host = runner.command_host(&ObjectRef::new(kind(), NAMESPACE, name)).unwrap();
+    let invocation = Invocation { name: command.to_owned(), options: options.to_string() };
+    let answer = helm_plugin::command::run(host, invocation);
+    assert_eq!(answer.failure, None);
+    serde_json::from_slice(&answer.output).unwrap()
+}
+
+#[test]
+fn releases_under_another_name_are_looked_at_under_that_name() {
+    let mut scene = scene();
+    scene.make("shop", &json!({"releaseName": "other"}));
+    // Also beside the kinds of a watches file: nobody names this one there.
+    for kinds in [Value::Null, json!([])] {
+        let options = json!({"namespace": null, "selector": "", "kinds": kinds});
+        let rows = ask(&scene.runner, "shop", "releases", &options);
+        let row = &rows[0];
+        assert_eq!((&row["name"], &row["release"]), (&json!("shop"), &json!("other")));
+        assert_eq!((&row["status"], &row["chart"]), (&json!("deployed"), &json!("site-1.0.0")));
+    }
+    let history = ask(&scene.runner, "shop", "history", &json!({"object": subject("shop"), "max": 9}));
+    assert_eq!(history[0]["description"], "Install complete");
+    let told = ask(&scene.runner, "shop", "diff", &json!({"object": subject("shop")}));
+    assert_eq!((&told["release"], &told["action"]), (&json!("other"), &json!("keep")));
+    let patch = Patch::merge(&json!({"spec": {"values": {"replicas": 6}}})).unwrap();
+    scene.cluster.kubectl().patch_ref::<Value>(&ObjectRef::new(kind(), NAMESPACE, "shop"), &patch).unwrap();
+    let told = ask(&scene.runner, "shop", "diff", &json!({"object": subject("shop")}));
+    assert_eq!((&told["action"], &told["to"]["revision"]), (&json!("upgrade"), &json!(2)));
+}
+
+#[test]
+fn a_look_waits_for_a_chart_that_is_not_here_yet() {
+    let cluster = Cluster::new();
+    cluster.define(&yaml_to_json(DEFINITION, Duplicates::LastWins).unwrap()).unwrap();
+    cluster
+        .create([json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})])
+        .unwrap();
+    cluster.create([release("shop", &spec(&json!({})))]).unwrap();
+    let runner = Runner::new(&cluster, helm_plugin::plugin)
+        .manifest(include_str!("../../plugin.yaml"))
+        .unwrap()
+        .kind(kind(), None)
+        .binding(&json!({"fromSpec": true}));
+    let told = ask(&runner, "shop", "diff", &json!({"object": subject("shop")}));
+    assert_eq!(told, json!({"waiting": "fetching site of https://charts.example.com"}));
 }

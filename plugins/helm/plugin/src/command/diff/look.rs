@@ -46,7 +46,7 @@ pub(super) fn changes(
     let (references, items) = call.items_now(&prepared, purpose)?;
     let all = Items { references: &references, items: &items };
     let look = Look { call, before, defined: apply::defined_kinds(&all), known, wanted };
-    let previews = call.kube().preview::<Value>(&items);
+    let previews = call.kube().preview::<Value>(&items, call.is_strict());
     for ((reference, item), preview) in references.iter().zip(&items).zip(previews) {
         changes.extend(look.at(reference, item, preview)?);
     }
@@ -119,7 +119,7 @@ impl Look<'_, '_> {
         let repaired = self.before.as_ref().and_then(|before| {
             let at = before.references.iter().position(|known| objects::key(known) == key)?;
             let item = self.call.item_now(before, at, Purpose::Operation).ok()??;
-            self.call.kube().preview::<Value>(std::slice::from_ref(&*item)).pop()?.ok()
+            self.call.kube().preview::<Value>(std::slice::from_ref(&*item), self.call.is_strict()).pop()?.ok()
         });
         repaired.map_or_else(Vec::new, |repaired| differing(live, &without_server_fields(repaired)))
     }
@@ -215,7 +215,7 @@ fn definitions(reconciliation: &Reconciliation<'_>, action: Action) -> Result<Ve
             }
             let definition = call.owner().definition(object, reconciliation.chart.name());
             let item = ApplyItem::json(definition.to_string()).ownership(Ownership::None);
-            let after = call.kube().preview::<Value>(&[item]).pop();
+            let after = call.kube().preview::<Value>(&[item], false).pop();
             let after = without_server_fields(after.and_then(Result::ok).unwrap_or(definition));
             let live = live.map(without_server_fields);
             let change = if live.is_some() { Change::Changed } else { Change::Added };

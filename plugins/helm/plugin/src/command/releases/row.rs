@@ -41,7 +41,7 @@ pub(super) struct Row {
 
 impl Row {
     /// What can be told without a record's content. `entries`: the release's revisions, oldest first.
-    pub(super) fn of(object: &Value, kind: &Gvk, entries: &[Entry]) -> Self {
+    pub(super) fn of(object: &Value, kind: &Gvk, release: &str, entries: &[Entry]) -> Self {
         let text =
             |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
         let latest = entries.last();
@@ -59,7 +59,7 @@ impl Row {
             name: text("/metadata/name"),
             api_version: kind.api_version(),
             kind: kind.kind.clone(),
-            release: text("/metadata/name"),
+            release: release.to_owned(),
             revision: latest.map(|latest| latest.revision).or(told),
             status: match latest {
                 Some(latest) => latest.status.to_string(),
