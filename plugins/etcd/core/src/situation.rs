@@ -91,9 +91,13 @@ impl<'a> Situation<'a> {
         self.voters().filter(|member| member.status().is_some() && member.pod.is_some()).count()
     }
 
-    /// Would the others still agree if this voter were gone?
+    /// Can this voter be removed? All that are well have to agree to it, itself included if it is; and the others have to
+    /// be enough to agree afterwards.
     pub(crate) fn can_spare(&self, name: &str) -> bool {
-        self.agreed().is_some() && self.healthy_without(name) >= self.quorum()
+        let others = self.healthy_without(name);
+        let itself = usize::from(self.member(name).is_some_and(Member::is_healthy));
+        let left = self.voter_count().saturating_sub(1);
+        self.agreed().is_some() && left > 0 && others + itself >= self.quorum() && others >= quorum(left)
     }
 
     /// The first voter beside `name` that is not entirely well; a stranger counts as such.
