@@ -44,10 +44,7 @@ pub(crate) fn outdated(situation: &Situation<'_>, member: &Member<'_>, version: 
         return Some(Outdated::Member);
     }
     let pod = member.pod?;
-    let wanted = join::member_pod(situation, member.record, version);
-    let annotations = wanted.pointer("/metadata/annotations");
-    let carried = annotations.and_then(|all| all.get(etcd_api::names::annotation::DIGEST)?.as_str());
-    if carried != Some(pod.digest.as_str()) {
+    if situation.digest(member.record.claim, version) != pod.digest {
         return Some(if member.record.claim { Outdated::Pod } else { Outdated::Member });
     }
     let same = pod.version == version.to_string()

@@ -6,6 +6,7 @@ use etcd_api::{Id, MemberRecord, Record};
 use jiff::Timestamp;
 
 use crate::{
+    manifest::{self, PodRequest, Start},
     member::Member,
     naming::Place,
     observed::{AlarmKind, Cluster, MemberList, Observed},
@@ -25,8 +26,8 @@ pub(crate) struct Situation<'a> {
     pub(crate) now: Timestamp,
     /// Members of the incarnation that serves, by age.
     pub(crate) members: Vec<Member<'a>>,
-    /// What is not as it should be, by place in `members`: looked at once, for it takes a pod to be made for each.
-    outdated: OnceCell<(Version, Vec<(usize, Outdated)>)>,
+    /// Digests of pods as they should be, without and with a claim: made once, for it takes a pod to be made.
+    digests: [OnceCell<(Version, String)>; 2],
 }
 
 impl<'a> Situation<'a> {
@@ -43,7 +44,7 @@ impl<'a> Situation<'a> {
         let mut members: Vec<Member<'a>> =
             current.map(|member| Member::of(member, observed, record, list, place)).collect();
         members.sort_by_key(|member| member.record.serial);
-        Self { cluster, plan, observed, record, now, members, outdated: OnceCell::new() }
+        Self { cluster, plan, observed, record, now, members, digests: Default::default() }
     }
 
     pub(crate) fn place(&self) -> Place<'a> {
@@ -166,13 +167,27 @@ impl<'a> Situation<'a> {
 
     /// Voters whose pod or data is not what it should be for this version, by age.
     pub(crate) fn outdated(&self, version: Version) -> Vec<(&Member<'a>, Outdated)> {
-        let look = || {
-            let members = self.members.iter().enumerate().filter(|(_, member)| member.votes());
-            members.filter_map(|(at, member)| Some((at, rollout::outdated(self, member, version)?))).collect()
+        let voters = self.voters();
+        voters.filter_map(|member| Some((member, rollout::outdated(self, member, version)?))).collect()
+    }
+
+    /// The digest of the pod of a member of this version, with or without a claim.
+    pub(crate) fn digest(&self, claim: bool, version: Version) -> String {
+        let make = || {
+            let member = MemberRecord { claim, ..MemberRecord::default() };
+            let trust = self.plan.tls.trust(&self.observed.secrets);
+            manifest::pod_digest(&PodRequest {
+                cluster: self.cluster,
+                plan: self.plan,
+                member: &member,
+                version,
+                start: Start::Existing { members: &[] },
+                trust: &trust,
+            })
         };
-        let (of, known) = self.outdated.get_or_init(|| (version, look()));
-        let found = if *of == version { known.clone() } else { look() };
-        found.into_iter().filter_map(|(at, how)| Some((self.members.get(at)?, how))).collect()
+        let [without, with] = &self.digests;
+        let (of, known) = if claim { with } else { without }.get_or_init(|| (version, make()));
+        if *of == version { known.clone() } else { make() }
     }
 
     /// Members of incarnations before and after the one that serves.
