@@ -31,6 +31,8 @@ pub struct Binding {
     pub legacy_finalizers: Vec<String>,
     /// The periodic safety net.
     pub resync: Duration,
+    /// Most objects of the kind that are reconciled at once; none: as many as the plugin may.
+    pub concurrency: Option<usize>,
     /// Whose rights its hooks have, instead of those of the plugin's account.
     pub account: Option<Account>,
     /// Whether an object may name another account beside it, at `spec.serviceAccountName`.

@@ -8,8 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::action::execute::Executor;
 use crate::controller::discovery::Discovery;
-use crate::controller::observe::Observer;
-use crate::controller::watch::Cached;
+use crate::controller::observe::{Observer, Tied};
 use crate::object::ObjectKey;
 
 pub mod fence;
@@ -43,8 +42,8 @@ impl Cluster {
         Self { api, discovery, observer, executor, reviews: Reviews::default(), waiting: Mutex::default() }
     }
 
-    /// A tied object as the watch of the plugin's children has it. `None`: not there, or the watch has no list yet.
-    pub async fn tied(&self, plugin: &Arc<str>, key: &ObjectKey) -> Option<Arc<Cached>> {
+    /// A tied object as the watch of the plugin's children has it.
+    pub async fn tied(&self, plugin: &Arc<str>, key: &ObjectKey) -> Tied {
         self.observer.tied(plugin, key).await
     }
 

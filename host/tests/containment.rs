@@ -93,6 +93,7 @@ fn context(revision: &Revision) -> Arc<HookContext> {
             finalizer: None,
             legacy_finalizers: Vec::new(),
             resync: Duration::from_secs(600),
+            concurrency: None,
             account: None,
             names_account: false,
             origin: "test".to_owned(),

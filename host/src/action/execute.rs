@@ -12,7 +12,7 @@ mod preview;
 mod strict;
 mod supersede;
 
-pub use apply::{Applied, ApplyOptions, Change, Live, Taken};
+pub use apply::{Applied, ApplyOptions, Change, Live, Seen, Taken};
 pub use deletion::DeleteOptions;
 use fields::{key_of, namespace_of};
 use memory::{LastApply, Memory};

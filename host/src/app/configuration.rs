@@ -81,6 +81,7 @@ impl Configuration {
                 ChartPlace::Elsewhere(place) => binding.charts = vec![place.clone()],
             }
             binding.resync = entry.reconcile_period.unwrap_or(args.reconcile_period);
+            binding.concurrency = entry.concurrency;
             binding.account.clone_from(&entry.account);
             binding.origin.clone_from(&entry.origin);
             supervisor.bind(binding);
@@ -109,6 +110,7 @@ fn binding(args: &RunArgs, manifest: Option<&Manifest>) -> Binding {
         finalizer: manifest.and_then(|manifest| manifest.finalizer.as_deref()).map(Arc::from),
         legacy_finalizers: manifest.map(|manifest| manifest.legacy_finalizers.clone()).unwrap_or_default(),
         resync: args.reconcile_period,
+        concurrency: None,
         account: None,
         names_account: false,
         origin: "--releases".to_owned(),
@@ -131,7 +133,11 @@ fn watches_path(args: &RunArgs) -> Option<PathBuf> {
 
 fn read_watches(path: &Path) -> Result<Vec<WatchEntry>, AppError> {
     let text = read_text(path)?;
-    let (entries, errors) = watches_file::parse(path, &text, &|name| std::env::var(name).ok());
+    let read = watches_file::parse(path, &text, &|name| std::env::var(name).ok());
+    let watches_file::Read { entries, errors, ignored } = read;
+    for key in &ignored {
+        tracing::warn!("{key}");
+    }
     for error in &errors {
         tracing::error!(%error, "entry of the watches file left out; the others are watched");
     }

@@ -145,8 +145,9 @@ impl ReleaseArgs {
         let Some(path) = found else { return Ok(None) };
         let text = std::fs::read_to_string(&path)
             .map_err(|source| ReleaseError::Watches { path: path.display().to_string(), source })?;
-        let (entries, errors) = watches_file::parse(&path, &text, &|name| std::env::var(name).ok());
-        for error in &errors {
+        let watches_file::Read { entries, errors, ignored } =
+            watches_file::parse(&path, &text, &|name| std::env::var(name).ok());
+        for error in errors.iter().chain(&ignored) {
             eprintln!("pilothouse: {error}");
         }
         Ok(Some(Watches { path, entries }))

@@ -67,6 +67,7 @@ pub(crate) fn context(
             finalizer: None,
             legacy_finalizers: Vec::new(),
             resync: Duration::MAX,
+            concurrency: None,
             account: None,
             names_account: false,
             origin: "the command line".to_owned(),

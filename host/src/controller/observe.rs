@@ -9,6 +9,7 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use super::watch::{Cached, ObjectEvent, Subscriber, WatchHandle, WatchSpec, Watches};
+use crate::action::execute::{Live, Seen};
 use crate::action::ownership::PLUGIN_LABEL;
 use crate::binding::Binding;
 use crate::object::{Gvk, ObjectKey};
@@ -21,6 +22,32 @@ const FIRST_LIST: Duration = Duration::from_secs(2);
 
 /// Watches of tied objects, by plugin and kind.
 type TiedWatches = HashMap<(Arc<str>, Gvk), Vec<WatchHandle>>;
+
+/// What a plugin's watch knows of an object.
+#[derive(Clone, Debug)]
+pub enum Tied {
+    /// It is there.
+    Cached(Arc<Cached>),
+    /// There is none of this name with the plugin's label.
+    Absent,
+    /// Nothing: the kind cannot be watched, or not yet.
+    Unwatched,
+}
+
+impl Tied {
+    /// What an apply has to know of it.
+    pub fn seen(&self) -> Seen<'_> {
+        match self {
+            Self::Cached(cached) => Seen::Live(Live {
+                resource_version: &cached.resource_version,
+                digest: cached.digest,
+                json: &cached.json,
+            }),
+            Self::Absent => Seen::Absent,
+            Self::Unwatched => Seen::Unknown,
+        }
+    }
+}
 
 /// Why a change is reported.
 #[derive(Clone, Debug)]
@@ -105,36 +132,49 @@ impl Observer {
 
     /// Watches the objects of a kind that a plugin ties to owners; started at the first question, kept from then on.
     pub fn watch_tied(&self, plugin: &Arc<str>, gvk: &Gvk) -> Vec<WatchHandle> {
-        let mut tied = self.tied.lock().unwrap_or_else(PoisonError::into_inner);
-        let start = || {
-            let scopes: Vec<Option<Arc<str>>> = if self.namespaces.is_empty() {
-                vec![None]
-            } else {
-                self.namespaces.iter().cloned().map(Some).collect()
-            };
-            let spec = |namespace| WatchSpec {
+        self.watch_tied_in(plugin, gvk, None)
+    }
+
+    /// The same; an object in a namespace that is none of those that are watched anyway has that one watched, too.
+    fn watch_tied_in(&self, plugin: &Arc<str>, gvk: &Gvk, namespace: Option<&Arc<str>>) -> Vec<WatchHandle> {
+        let start = |namespace: Option<&Arc<str>>| {
+            let spec = WatchSpec {
                 gvk: Arc::new(gvk.clone()),
-                namespace,
+                namespace: namespace.cloned(),
                 labels: format!("{PLUGIN_LABEL}={plugin}"),
                 fields: String::new(),
             };
-            scopes
-                .into_iter()
-                .map(|ns| self.watches.acquire(&spec(ns), self.subscriber("tied", Origin::Tied)))
-                .collect()
+            self.watches.acquire(&spec, self.subscriber("tied", Origin::Tied))
         };
-        tied.entry((Arc::clone(plugin), gvk.clone())).or_insert_with(start).clone()
+        let usual = || {
+            let all = self.namespaces.is_empty().then(|| start(None));
+            all.into_iter().chain(self.namespaces.iter().map(|namespace| start(Some(namespace)))).collect()
+        };
+        let mut tied = self.tied.lock().unwrap_or_else(PoisonError::into_inner);
+        let watches = tied.entry((Arc::clone(plugin), gvk.clone())).or_insert_with(usual);
+        if let Some(namespace) = namespace.filter(|_| !self.namespaces.is_empty())
+            && !watches.iter().any(|watch| watch.spec().namespace.as_ref() == Some(namespace))
+        {
+            watches.push(start(Some(namespace)));
+        }
+        watches.clone()
     }
 
-    /// A tied object as the cache has it. `None`: not there, or not known yet.
-    pub async fn tied(&self, plugin: &Arc<str>, key: &ObjectKey) -> Option<Arc<Cached>> {
-        let watches = self.watch_tied(plugin, &key.gvk);
+    /// A tied object as the cache has it.
+    pub async fn tied(&self, plugin: &Arc<str>, key: &ObjectKey) -> Tied {
+        let watches = self.watch_tied_in(plugin, &key.gvk, key.namespace.as_ref());
+        let (mut found, mut is_known) = (None, true);
         for watch in &watches {
-            if !watch.is_synced() {
-                let _ = tokio::time::timeout(FIRST_LIST, watch.synced()).await;
-            }
+            let _ = tokio::time::timeout(FIRST_LIST, watch.answered()).await;
+            let is_here = watch.spec().namespace.is_none() || watch.spec().namespace == key.namespace;
+            is_known &= watch.is_current() || !(is_here || key.namespace.is_none());
+            found = found.or_else(|| watch.get(key));
         }
-        watches.iter().find_map(|watch| watch.get(key))
+        match found {
+            _ if !is_known => Tied::Unwatched,
+            Some(cached) => Tied::Cached(cached),
+            None => Tied::Absent,
+        }
     }
 
     /// A tied object that a watch already knows. Starts nothing.

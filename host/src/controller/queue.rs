@@ -4,7 +4,7 @@
 //! - A key is never handed out twice at once. Added while it runs, it is handed out again afterwards.
 //! - Nothing added is lost: a [`Work`] that is dropped without a verdict (a panic, a cancelled task) is retried.
 //! - Lanes (plugins) get equal shares of the workers' wall time, however many objects they add and however long their
-//!   calls take, and never more than their concurrency at once.
+//!   calls take, and never more than their concurrency at once; neither do kinds with a bound of their own.
 //! - Within a lane [`Priority::High`] goes first, and every fifth object is a low one where one waits.
 //! - A failing key backs off on its own. Events neither raise nor cut that wait, except those that make the failures
 //!   meaningless ([`Reason::ends_backoff`]), and these at most once a second.
@@ -13,6 +13,8 @@
 //! inflates the back-off of an object that both fails and is touched often (kubernetes/kubernetes#132805).
 
 mod backoff;
+mod bounds;
+mod entry;
 mod lanes;
 mod reason;
 #[cfg(test)]
@@ -34,7 +36,7 @@ pub use reason::{MAX_REASONS, Priority, Reason};
 pub use snapshot::{LaneSnapshot, Snapshot};
 
 use super::metrics::QueueMetrics;
-use crate::object::ObjectKey;
+use crate::object::{Gvk, ObjectKey};
 use state::{Handout, Next, State};
 
 /// Settings of the queue.
@@ -195,18 +197,26 @@ impl Queue {
     /// Forgets a key: the object is gone, or no plugin reconciles it any more. A running call ends as if it had never
     /// been queued; what is added from now on counts.
     pub fn remove(&self, key: &ObjectKey) {
-        self.shared.state().remove(key);
+        self.shared.state().remove(Instant::now(), key);
+        self.shared.work.notify_one();
     }
 
     /// Forgets a lane and all its keys.
     pub fn remove_lane(&self, lane: &str) {
-        self.shared.state().remove_lane(lane);
+        self.shared.state().remove_lane(Instant::now(), lane);
         self.shared.metrics.forget(lane);
     }
 
     /// Sets a lane's concurrency (at least 1). Running calls go on.
     pub fn set_concurrency(&self, lane: &Arc<str>, limit: usize) {
         self.shared.state().limit(lane, limit);
+        self.shared.work.notify_one();
+    }
+
+    /// Sets how many objects of a kind are worked on at once (at least 1), within what its lane may have; `None` takes
+    /// the bound away. Running calls go on.
+    pub fn set_kind_concurrency(&self, kind: &Arc<Gvk>, limit: Option<usize>) {
+        self.shared.state().bound(Instant::now(), kind, limit);
         self.shared.work.notify_one();
     }
 

@@ -9,7 +9,7 @@ use tracing::Instrument as _;
 use super::queue::{Reason, Verdict, Work};
 use super::throttle::Throttle;
 use crate::action::inventory::Inventories;
-use crate::binding::{Account, Binding};
+use crate::binding::Binding;
 use crate::capability::grants::Grants;
 use crate::charts::Charts;
 use crate::cluster::Cluster;
@@ -26,11 +26,13 @@ use crate::status::events::{Recorder, Regarding};
 use crate::status::publish::{Publisher, Told};
 use crate::telemetry::series::PluginMetrics;
 
+mod account;
 mod children;
 mod finalizer;
 pub mod metrics;
 pub mod quarantine;
 
+use account::grants_of;
 use metrics::ReconcileMetrics;
 use quarantine::{Quarantine, Standing};
 
@@ -153,9 +155,9 @@ impl Reconciler {
             Case { work, binding, resource, object, owner, grants: Arc::clone(&revision.grants), throttle };
         match grants {
             Some(grants) => case.grants = grants,
-            None => return self.without_account(&case).await,
+            None => return self.without_account(&case, &revision).await,
         }
-        if case.object.pointer("/metadata/deletionTimestamp").is_some() {
+        if is_going(&case.object) {
             return if finalizer::holds(&case.object, case.binding) {
                 self.run_hook(&case, &revision, Hook::Finalize).await
             } else {
@@ -169,16 +171,6 @@ impl Reconciler {
                 Done::verdict(retry_of(&error))
             }
         }
-    }
-
-    /// The binding's account is one of the object's namespace, and the object is in none.
-    async fn without_account(&self, case: &Case<'_>) -> Done {
-        let message = format!(
-            "{}: serviceAccountName is no account: a kind that is in no namespace needs one of the form namespace/name",
-            case.binding.origin
-        );
-        let state = State::Stalled(("InvalidConfiguration".to_owned(), message));
-        self.tell(case, empty_reply(state, Vec::new()), Verdict::Done).await
     }
 
     async fn run_hook(&self, case: &Case<'_>, revision: &Arc<Revision>, hook: Hook) -> Done {
@@ -231,6 +223,9 @@ impl Reconciler {
                 self.tell(case, *reply, verdict).await
             }
             Answer::Finalized(events) => self.after_finalized(case, revision, events).await,
+            Answer::Failed(_) if is_going(&case.object) && self.account_is_gone(case).await => {
+                self.let_go_without_account(case, revision).await
+            }
             Answer::Failed(refusal) => {
                 let mut told = refusal.told;
                 let (sentence, verdict) = match refusal.error {
@@ -313,18 +308,6 @@ impl Reconciler {
     }
 }
 
-/// The plugin's grants, with the rights of the account that the object or its binding names. None: that account is nowhere.
-fn grants_of(revision: &Revision, binding: &Binding, object: &Value, owner: &Owner) -> Option<Arc<Grants>> {
-    let named = object.pointer("/spec/serviceAccountName").and_then(Value::as_str);
-    let account = match named.filter(|name| binding.names_account && !name.is_empty()) {
-        Some(name) => Some(Account::beside(name).ok()?),
-        None => binding.account.clone(),
-    };
-    let Some(account) = account else { return Some(Arc::clone(&revision.grants)) };
-    let user = account.user(owner.key.namespace.as_deref())?;
-    Some(Arc::new(revision.grants.acting_as(user)))
-}
-
 fn request_of(case: &Case<'_>, revision: &Revision) -> Request {
     Request {
         kind: crate::plugin::names::wit_gvk(&case.owner.key.gvk),
@@ -347,6 +330,10 @@ fn wit_reason(reason: &Reason) -> bindings::Reason {
         Reason::Retry => bindings::Reason::Retry,
         Reason::Manual => bindings::Reason::Manual,
     }
+}
+
+fn is_going(object: &Value) -> bool {
+    object.pointer("/metadata/deletionTimestamp").is_some()
 }
 
 fn warning(reason: &str, message: &str) -> Event {

@@ -104,6 +104,7 @@ impl Supervisor {
             }
             return;
         }
+        self.queue.set_kind_concurrency(&binding.gvk, binding.concurrency);
         let binding = Arc::new(binding);
         let scopes: Vec<Option<&str>> = if self.namespaces.is_empty() {
             vec![None]
@@ -276,6 +277,7 @@ impl Supervisor {
                 finalizer: kind.finalizer.as_deref().map(Arc::from),
                 legacy_finalizers: Vec::new(),
                 resync: self.resync,
+                concurrency: None,
                 account: None,
                 names_account: false,
                 origin: plugin_origin(name),

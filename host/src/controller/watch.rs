@@ -121,6 +121,8 @@ struct Shared {
     spec: WatchSpec,
     store: Store,
     synced: watch::Sender<bool>,
+    /// Whether there was an answer of any kind.
+    answered: watch::Sender<bool>,
     /// Whether the cluster said that it does not serve the kind.
     not_served: watch::Sender<bool>,
     audience: RwLock<Audience>,
@@ -178,6 +180,7 @@ impl Watches {
             spec: spec.clone(),
             store: Store::new(Arc::clone(&spec.gvk)),
             synced: watch::Sender::new(false),
+            answered: watch::Sender::new(false),
             not_served: watch::Sender::new(false),
             audience: RwLock::default(),
             last_change: Mutex::default(),
@@ -217,6 +220,25 @@ impl WatchHandle {
                 _ = not_served.wait_for(|not_served| *not_served) => false,
             }
         }
+    }
+
+    /// What it watches.
+    pub fn spec(&self) -> &WatchSpec {
+        &self.shared.spec
+    }
+
+    /// Resolves when the first list is complete, or could not be had.
+    pub fn answered(&self) -> impl Future<Output = ()> + Send + 'static {
+        let mut answered = self.shared.answered.subscribe();
+        async move {
+            let _ = answered.wait_for(|answered| *answered).await;
+        }
+    }
+
+    /// Whether the cache says what there is: the list is complete, and nothing keeps the watch from going on.
+    pub fn is_current(&self) -> bool {
+        let trouble = self.shared.trouble();
+        self.is_synced() && trouble.as_ref().is_none_or(|(trouble, _)| *trouble == Trouble::Expired)
     }
 
     /// Whether the first list is complete.
@@ -312,6 +334,7 @@ impl Shared {
                 self.tell(self.store.end_list());
                 self.runs();
                 self.synced.send_replace(true);
+                self.answered.send_replace(true);
             }
             watcher::Event::Apply(object) => {
                 self.runs();
@@ -340,6 +363,7 @@ impl Shared {
     fn interrupted(&self, trouble: Trouble, message: &str) {
         self.not_served.send_replace(trouble == Trouble::NotServed);
         let before = self.trouble().replace((trouble, message.to_owned()));
+        self.answered.send_replace(true);
         if before.is_some_and(|(before, _)| before == trouble) {
             return;
         }

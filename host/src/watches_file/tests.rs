@@ -6,9 +6,12 @@ fn with_chart(text: &str) -> (Vec<WatchEntry>, Vec<EntryError>) {
     let dir = tempfile::tempdir().unwrap();
     std::fs::create_dir_all(dir.path().join("helm-charts/a")).unwrap();
     std::fs::write(dir.path().join("helm-charts/a/Chart.yaml"), "name: a").unwrap();
-    parse(&dir.path().join("watches.yaml"), text, &|name| {
-        (name == "REGISTRY").then(|| "r.example".to_owned())
-    })
+    let read = all(dir.path(), text);
+    (read.entries, read.errors)
+}
+
+fn all(dir: &Path, text: &str) -> Read {
+    parse(&dir.join("watches.yaml"), text, &|name| (name == "REGISTRY").then(|| "r.example".to_owned()))
 }
 
 const GOOD: &str = "- group: g.io\n  version: v1\n  kind: A\n  chart: helm-charts/a\n";
@@ -29,7 +32,43 @@ fn an_unknown_key_is_named_with_line_and_column_and_the_other_entry_stays() {
     let (entries, errors) = with_chart(&text);
     assert_eq!(entries.len(), 1);
     assert_eq!((errors[0].line, errors[0].column), (8, 3), "{}", errors[0]);
-    assert!(errors[0].message.contains("chrat"), "{}", errors[0]);
+    assert_eq!(errors[0].message, "missing field `chart`; unknown: \"chrat\"");
+}
+
+#[test]
+fn a_key_that_an_older_tool_passed_over_is_told_and_one_of_ours_misspelt_is_not_passed_over() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(dir.path().join("helm-charts/a")).unwrap();
+    std::fs::write(dir.path().join("helm-charts/a/Chart.yaml"), "name: a").unwrap();
+    let strange = "  selector:\n    matchLable: {a: b}\n";
+    let text = format!(
+        "- group: h.io\n  version: v1\n  kind: H\n  chart: helm-charts/a\n{GOOD}  team: shop\n{strange}"
+    );
+    let read = all(dir.path(), &text);
+    assert_eq!((read.entries.len(), read.errors.len()), (2, 0), "{:?}", read.errors);
+    let told: Vec<_> = read.ignored.iter().map(|key| (key.line, key.column, key.message.as_str())).collect();
+    let wanted =
+        [(9, 3, "unknown key \"team\", ignored"), (11, 5, "unknown key \"selector.matchLable\", ignored")];
+    assert_eq!(told, wanted);
+    assert_eq!(read.entries[1].selector, "");
+    for (wrong, meant) in [
+        ("serviceAcountName", "serviceAccountName"),
+        ("relaese", "release"),
+        ("OverrideValues", "overrideValues"),
+    ] {
+        let read = all(dir.path(), &format!("{GOOD}  {wrong}: x\n"));
+        assert!(read.entries.is_empty(), "{wrong}");
+        let message = format!("unknown key {wrong:?}: is it {meant:?}?");
+        assert_eq!((read.errors[0].line, &read.errors[0].message), (5, &message));
+    }
+}
+
+#[test]
+fn a_kind_may_have_a_bound_of_its_own() {
+    let (entries, errors) = with_chart(&format!("{GOOD}  maxConcurrentReconciles: 2\n"));
+    assert_eq!((entries[0].concurrency, errors), (Some(2), vec![]));
+    let (_, errors) = with_chart(&format!("{GOOD}  maxConcurrentReconciles: 0\n"));
+    assert!(errors[0].message.contains("at least 1"), "{}", errors[0]);
 }
 
 #[test]

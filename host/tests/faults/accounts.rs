@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::bench::Bench;
+use crate::bench::{Bench, await_that};
 use crate::host::Place;
 use crate::proxy::Proxy;
 use crate::release::small;
@@ -57,4 +57,15 @@ async fn an_entrys_account_is_who_installs_and_what_it_may_not_is_told_until_it_
     // What the account made goes with its rights as well.
     bench.delete(&bench.path("player-stats", "game")).await;
     bench.await_revisions("game", &[]).await;
+
+    // With its namespace the account goes first, and holds nothing.
+    bench.make("player-stats", "game", small(1)).await;
+    bench.await_condition("player-stats", "game", ("Deployed", "True"), &[]).await;
+    let namespace = format!("/api/v1/namespaces/{}", bench.namespace);
+    bench.delete(&namespace).await;
+    await_that("the namespace is gone", async || match bench.get(&namespace).await {
+        Ok(namespace) => Err(namespace["status"].to_string()),
+        Err(_) => Ok(()),
+    })
+    .await;
 }

@@ -119,7 +119,7 @@ async fn what_is_larger_even_so_is_out_of_helms_sight_and_in_nobodys_way() {
 
     // Helm sees what it can read, and whoever upgrades by hand is stopped by the number that is taken.
     assert_eq!(bench.history("game").await, [(1, "superseded".to_owned())]);
-    bench.helm(&["list", "--all"]).await.unwrap();
+    bench.helm(&["list"]).await.unwrap();
     assert!(bench.helm(&["get", "manifest", "game", "--revision", "2"]).await.is_err());
     let refused = bench.helm(&["upgrade", "game", &sample_chart(), "--reuse-values"]).await.unwrap_err();
     assert!(refused.contains("exists"), "{refused}");

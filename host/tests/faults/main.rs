@@ -24,5 +24,6 @@ mod rights;
 mod strict;
 mod swap;
 mod takeover;
+mod unwatched;
 mod values;
 mod watches_file;

@@ -91,8 +91,12 @@ async fn what_others_add_goes_and_at_rest_nothing_is_asked() {
     for value in ["a", "b", "c"] {
         bench.touch(&host, "game", value).await;
     }
-    let asked: Vec<String> =
-        proxy.seen(is_asked).iter().map(|asked| format!("{} {}", asked.method, asked.path)).collect();
+    // Events of what was corrected may come a little later.
+    let asked: Vec<String> = proxy
+        .seen(|asked| is_asked(asked) && !asked.path.ends_with("/events"))
+        .iter()
+        .map(|asked| format!("{} {}", asked.method, asked.path))
+        .collect();
     assert_eq!(asked, [""; 0], "nothing was to be asked");
 }
 
@@ -112,7 +116,8 @@ async fn what_kubernetes_or_an_autoscaler_wrote_and_what_a_rule_names_stays() {
         .in_namespace(&["annotate", &format!("deployment/{DEPLOYMENT}"), "a/note=mine", "b/note=gone"])
         .await;
     bench.await_gone("deployments", DEPLOYMENT, "/metadata/annotations/b~1note").await;
-    let status = json!({"status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.7"}]}}});
+    let status = json!({"status": {"conditions": [{"type": "Exposed", "status": "True", "reason": "Told", "message": "",
+        "lastTransitionTime": "2026-01-01T00:00:00Z"}]}});
     bench.merge(&format!("{}/status", bench.path("services", DEPLOYMENT)), &status).await;
     settle(&proxy).await;
     bench.touch(&host, "game", "once").await;
@@ -124,7 +129,7 @@ async fn what_kubernetes_or_an_autoscaler_wrote_and_what_a_rule_names_stays() {
         assert_eq!(deployment["metadata"]["annotations"]["a/note"], "mine");
         assert!(deployment.pointer("/status/observedGeneration").and_then(Value::as_u64).is_some());
         let service = bench.object("services", DEPLOYMENT).await.unwrap();
-        assert_eq!(service["status"]["loadBalancer"]["ingress"][0]["ip"], "192.0.2.7");
+        assert_eq!(service["status"]["conditions"][0]["type"], "Exposed");
         assert!(service["spec"]["clusterIP"].is_string(), "defaults are nobody's");
     };
     check().await;

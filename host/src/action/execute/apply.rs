@@ -92,9 +92,33 @@ pub struct Live<'a> {
     pub json: &'a [u8],
 }
 
+/// What is known of the live object before a write.
+#[derive(Clone, Copy, Debug)]
+pub enum Seen<'a> {
+    /// It is in a cache.
+    Live(Live<'a>),
+    /// There is none.
+    Absent,
+    /// No cache has it, if it is there: it is asked for.
+    Unknown,
+}
+
+/// An object that was asked for.
+struct Fetched {
+    resource_version: String,
+    digest: u64,
+    json: Vec<u8>,
+}
+
+impl Fetched {
+    fn live(&self) -> Live<'_> {
+        Live { resource_version: &self.resource_version, digest: self.digest, json: &self.json }
+    }
+}
+
 impl Executor {
-    /// Server-side apply of one object. Sends nothing when `live` already holds it and the last apply said the same; a strict
-    /// one, when it is as the last strict one left it.
+    /// Server-side apply of one object. Sends no write when the live object already holds it and the last apply said the same; a
+    /// strict one, when it is as the last strict one left it.
     ///
     /// # Errors
     /// Refusals of the grants and of the API server.
@@ -105,7 +129,7 @@ impl Executor {
         mut object: Value,
         tie: Tie,
         options: ApplyOptions<'_>,
-        live: Option<Live<'_>>,
+        seen: Seen<'_>,
     ) -> Result<Applied, WriteError> {
         let key = key_of(resource, &object)?;
         check(actor, "patch", resource, "", &key)?;
@@ -114,6 +138,14 @@ impl Executor {
         let text = Text { path: path(actor, resource, &key, options.dry_run), body: object.to_string() };
         let mut last =
             LastApply { said: hash(&actor.manager.name, &text.body, options), ..LastApply::default() };
+        let fetched = match seen {
+            Seen::Unknown => self.fetch(actor, resource, &key).await,
+            Seen::Live(_) | Seen::Absent => None,
+        };
+        let live = match seen {
+            Seen::Live(live) => Some(live),
+            Seen::Absent | Seen::Unknown => fetched.as_ref().map(Fetched::live),
+        };
         let before = live.map(|live| live.resource_version);
         if let Some(applied) = live.and_then(|live| self.known(&key, last.said, &object, live, options)) {
             return Ok(applied);
@@ -151,6 +183,16 @@ impl Executor {
             applied.change = Change::Configured;
         }
         Ok(applied)
+    }
+
+    /// The object as it is. None: it is not there, or nobody says; the answer of the write tells.
+    async fn fetch(&self, actor: &Actor<'_>, resource: &Resource, key: &ObjectKey) -> Option<Fetched> {
+        let path = resource.object(key.namespace.as_deref(), &key.name, "");
+        let call = Call::new(Method::GET, path, actor.grants.account.as_deref());
+        let (_, object) = self.api.send_json(call).await.ok()?;
+        let resource_version = object.pointer("/metadata/resourceVersion")?.as_str()?.to_owned();
+        let digest = digests(object.as_object()?).asked;
+        Some(Fetched { resource_version, digest, json: object.to_string().into_bytes() })
     }
 
     /// Sends an apply. Without force first: only a refusal says whose fields are in the way, and mostly there are none.

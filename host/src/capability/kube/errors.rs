@@ -55,7 +55,8 @@ pub(super) fn of_api(error: ApiError, access: &Access<'_>, grants: &Grants) -> E
 
 /// The API server's authorizer writes `User "x" cannot VERB resource …`; other 403s are of admission.
 fn is_rbac(message: &str) -> bool {
-    message.contains(" cannot ")
+    let after_user = message.split_once("User \"").and_then(|(_, rest)| rest.split_once('"'));
+    after_user.is_some_and(|(_, rest)| rest.starts_with(" cannot "))
 }
 
 fn quoted_user(message: &str) -> Option<String> {
@@ -116,10 +117,14 @@ mod tests {
     }
 
     #[test]
-    fn a_quota_is_no_missing_right() {
-        let error =
-            of_api(forbidden("pods \"x\" is forbidden: exceeded quota: q"), &ACCESS, &Grants::default());
-        assert!(matches!(error, Error::Invalid(_)), "{error:?}");
+    fn what_a_quota_or_a_webhook_refuses_is_no_missing_right() {
+        for message in [
+            "pods \"x\" is forbidden: exceeded quota: q",
+            "admission webhook \"v.x\" denied the request: containers cannot run as root",
+        ] {
+            let error = of_api(forbidden(message), &ACCESS, &Grants::default());
+            assert!(matches!(error, Error::Invalid(_)), "{error:?}");
+        }
     }
 
     #[test]

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::errors::invalid;
-use crate::action::execute::{self, Applied, ApplyOptions, Live, Tie, WriteError};
+use crate::action::execute::{self, Applied, ApplyOptions, Seen, Tie, WriteError};
 use crate::capability::rule::Access;
-use crate::controller::watch::Cached;
+use crate::controller::observe::Tied;
 use crate::object::{Gvk, ObjectKey};
 use crate::plugin::bindings::kube::{self, Error, Ownership, PatchFormat, Propagation};
 use crate::plugin::bindings::{ObjectRef, Status};
@@ -47,15 +47,15 @@ impl HookState {
         let namespaced_key = key.clone().filter(|_| resource.namespaced);
         let cached = match (&key, tie) {
             (Some(key), Tie::Mark | Tie::Reference) => cx.cluster.tied(&cx.plugin.name, key).await,
-            _ => None,
+            _ => Tied::Unwatched,
         };
-        let live = cached.as_deref().map(live_of);
-        if live.is_none() {
+        let seen = cached.seen();
+        if !matches!(seen, Seen::Live(_)) {
             cx.pace().await?;
         }
         let strict = options.strict.then_some(item.keep.as_slice());
         let how = ApplyOptions { force: options.force, dry_run: options.dry_run, strict };
-        let done = cx.cluster.executor.apply(&cx.actor(), &resource, object, tie, how, live).await;
+        let done = cx.cluster.executor.apply(&cx.actor(), &resource, object, tie, how, seen).await;
         let access = Access {
             verb: "patch",
             group: &resource.gvk.group,
@@ -231,10 +231,6 @@ fn wit_applied(applied: Applied) -> kube::Applied {
         taken: applied.taken.into_iter().map(wit_taken).collect(),
         left: applied.left,
     }
-}
-
-fn live_of(cached: &Cached) -> Live<'_> {
-    Live { resource_version: &cached.resource_version, digest: cached.digest, json: &cached.json }
 }
 
 fn wit_taken(taken: execute::Taken) -> kube::Taken {

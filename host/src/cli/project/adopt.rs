@@ -52,13 +52,17 @@ pub fn execute(args: &AdoptArgs) -> Result<String, ProjectCommandError> {
         args.directory.canonicalize().map_err(|source| ProjectCommandError::file(&args.directory, source))?;
     let path = root.join(WATCHES);
     let text = std::fs::read_to_string(&path).map_err(|source| ProjectCommandError::file(&path, source))?;
-    let (entries, errors) = watches_file::parse(&path, &text, &|_| Some(String::new()));
+    let watches_file::Read { entries, errors, ignored } =
+        watches_file::parse(&path, &text, &|_| Some(String::new()));
     let disk = OnDisk::new(&root);
     let watched: Vec<Watched> = entries.iter().map(|entry| look(entry, &disk, args)).collect();
     let inputs = Inputs { operator_image: &args.operator_image, watched: &watched, refusal: &refusal };
     let mut adoption = adopt(&disk, &inputs);
     adoption.notes.extend(
-        errors.iter().map(|error| format!("{WATCHES}:{}:{}: {}", error.line, error.column, error.message)),
+        errors
+            .iter()
+            .chain(&ignored)
+            .map(|error| format!("{WATCHES}:{}:{}: {}", error.line, error.column, error.message)),
     );
     if !args.dry_run && !adoption.changed.is_empty() {
         write(&root, &adoption)?;

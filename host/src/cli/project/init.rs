@@ -1,5 +1,6 @@
 //! `pilothouse init`.
 
+use std::fmt::Write as _;
 use std::path::Path;
 
 use clap::Args;
@@ -113,10 +114,17 @@ fn refuse_clashes(files: &[File], root: &Path, force: bool) -> Result<(), Projec
 }
 
 fn told(description: &Description, made: Option<&Made>) -> String {
-    let begun = format!(
+    let mut begun = format!(
         "Project {} is there; its kinds are in groups of {}.\n",
         description.name, description.domain
     );
+    if description.operator_image == OPERATOR_IMAGE {
+        let _ = writeln!(
+            begun,
+            "Its image is built from {OPERATOR_IMAGE}, which `docker build` of Pilothouse's deploy/Dockerfile makes \
+             (--target helm-operator); --operator-image names another one."
+        );
+    }
     match made {
         Some(made) => begun + &made.told(),
         None => begun + "Next: define a resource with:\n$ pilothouse create api --help\n",

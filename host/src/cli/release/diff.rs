@@ -223,7 +223,7 @@ fn told(session: &Session, question: &Question, subject: &Subject) -> Result<Val
             eprintln!("pilothouse: {why}");
             why.clone_into(&mut waited_for);
         }
-        session.wait(tokio::time::sleep(PAUSE));
+        session.wait(async { tokio::time::sleep(PAUSE).await });
     }
 }
 

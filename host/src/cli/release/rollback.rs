@@ -167,7 +167,7 @@ impl Follower<'_> {
             if started.elapsed() >= timeout {
                 return Err(ReleaseError::Failed(format!("not done within {timeout:.0?}: {told}")));
             }
-            self.session.wait(tokio::time::sleep(PAUSE));
+            self.session.wait(async { tokio::time::sleep(PAUSE).await });
         }
     }
 

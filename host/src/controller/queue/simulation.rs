@@ -80,7 +80,7 @@ impl Simulation {
             }
             Step::Finish { which, verdict } => self.finish(which, verdict),
             Step::Remove { key: n } => {
-                self.state.remove(&key(n));
+                self.state.remove(self.now, &key(n));
                 self.owed.remove(&n);
             }
             Step::Pass { ms } => self.now += Duration::from_millis(ms),

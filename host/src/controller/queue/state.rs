@@ -6,119 +6,10 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::reason::{self, Priority, Reason};
-use super::{Options, Verdict, backoff::Backoff, lanes::Lanes, snapshot::Snapshot};
-use crate::object::ObjectKey;
-
-/// A changed object may end its back-off at most so often: a hook that changes its own object and then fails must
-/// not become a busy loop.
-const RESET_SPACING: Duration = Duration::from_secs(1);
-
-/// A wish to run at some time.
-#[derive(Debug)]
-struct Due {
-    at: Instant,
-    reason: Reason,
-    priority: Priority,
-}
-
-#[derive(Debug)]
-struct Ready {
-    priority: Priority,
-    order: u64,
-    since: Instant,
-}
-
-#[derive(Debug)]
-struct Running {
-    ticket: u64,
-    lane: Arc<str>,
-    priority: Priority,
-}
-
-/// What is known about one object.
-#[derive(Debug)]
-struct Entry {
-    lane: Arc<str>,
-    /// Since it was handed out last.
-    reasons: Vec<Reason>,
-    /// It has to run as soon as `hold` and `running` allow.
-    want: Option<Priority>,
-    ready: Option<Ready>,
-    due: Option<Due>,
-    /// Its place in `State::timers`.
-    timer: Option<(Instant, u64)>,
-    /// Failed calls in a row.
-    failures: u32,
-    /// Not before.
-    hold: Option<Instant>,
-    /// When a back-off was last ended early, or will be.
-    reset: Option<Instant>,
-    /// A reason that ends back-offs arrived while it ran.
-    reset_after_run: bool,
-    running: Option<Running>,
-    /// It was removed while it ran: the verdict is of no interest any more.
-    forgotten: bool,
-}
-
-impl Entry {
-    fn new(lane: &Arc<str>) -> Self {
-        Self {
-            lane: Arc::clone(lane),
-            reasons: Vec::new(),
-            want: None,
-            ready: None,
-            due: None,
-            timer: None,
-            failures: 0,
-            hold: None,
-            reset: None,
-            reset_after_run: false,
-            running: None,
-            forgotten: false,
-        }
-    }
-
-    fn wish(&mut self, now: Instant, reason: Reason, priority: Priority) {
-        if reason.ends_backoff() {
-            if self.running.is_some() { self.reset_after_run = true } else { self.end_backoff(now) }
-        }
-        reason::merge(&mut self.reasons, reason);
-        self.want = self.want.max(Some(priority));
-    }
-
-    /// Forgets the failures and runs at once, or [`RESET_SPACING`] after the last time this was done.
-    fn end_backoff(&mut self, now: Instant) {
-        let Some(hold) = self.hold else { return };
-        let earliest = self.reset.map_or(now, |last| now.max(last + RESET_SPACING));
-        if earliest <= hold.max(now) {
-            self.failures = 0;
-            self.hold = Some(earliest);
-            self.reset = Some(earliest);
-        }
-    }
-
-    fn wish_later(&mut self, due: Due) {
-        if self.due.as_ref().is_none_or(|known| due.at < known.at) {
-            self.due = Some(due);
-        }
-    }
-
-    fn succeeded(&mut self) {
-        self.failures = 0;
-        self.hold = None;
-    }
-
-    fn failed(&mut self, now: Instant, wait: Duration, priority: Priority) {
-        self.hold = Some(now + wait);
-        reason::merge(&mut self.reasons, Reason::Retry);
-        self.want = self.want.max(Some(priority));
-    }
-
-    fn is_empty(&self) -> bool {
-        self.want.is_none() && self.due.is_none() && self.running.is_none()
-    }
-}
+use super::entry::{Due, Entry, Ready, Running};
+use super::reason::{Priority, Reason};
+use super::{Options, Verdict, backoff::Backoff, bounds::Bounds, lanes::Lanes, snapshot::Snapshot};
+use crate::object::{Gvk, ObjectKey};
 
 /// An object that was handed out.
 #[derive(Debug)]
@@ -147,6 +38,7 @@ pub(super) enum Next {
 pub(super) struct State {
     entries: HashMap<ObjectKey, Entry>,
     lanes: Lanes,
+    bounds: Bounds,
     timers: BTreeMap<(Instant, u64), ObjectKey>,
     backoff: Backoff,
     random: fastrand::Rng,
@@ -160,6 +52,7 @@ impl State {
         Self {
             entries: HashMap::new(),
             lanes: Lanes::new(options.lane_concurrency.max(1)),
+            bounds: Bounds::default(),
             timers: BTreeMap::new(),
             backoff: options.backoff,
             random: options.seed.map_or_else(fastrand::Rng::new, fastrand::Rng::with_seed),
@@ -178,7 +71,7 @@ impl State {
         priority: Priority,
     ) {
         self.lanes.count_add(lane);
-        self.enter(key, lane).wish(now, reason, priority);
+        self.enter(now, key, lane).wish(now, reason, priority);
         self.settle(now, key);
     }
 
@@ -195,7 +88,7 @@ impl State {
         priority: Priority,
         delay: Duration,
     ) {
-        self.enter(key, lane).wish_later(Due { at: now + delay, reason, priority });
+        self.enter(now, key, lane).wish_later(Due { at: now + delay, reason, priority });
         self.settle(now, key);
     }
 
@@ -248,14 +141,13 @@ impl State {
             entry.end_backoff(now);
         }
         self.settle(now, key);
+        self.leave(now, &key.gvk);
         took
     }
 
-    pub(super) fn remove(&mut self, key: &ObjectKey) {
+    pub(super) fn remove(&mut self, now: Instant, key: &ObjectKey) {
+        self.withdraw(now, key);
         let Some(entry) = self.entries.get_mut(key) else { return };
-        if let Some(ready) = entry.ready.take() {
-            self.lanes.withdraw(&entry.lane, ready.priority, ready.order);
-        }
         if let Some(timer) = entry.timer.take() {
             self.timers.remove(&timer);
         }
@@ -267,7 +159,7 @@ impl State {
         }
     }
 
-    pub(super) fn remove_lane(&mut self, lane: &str) {
+    pub(super) fn remove_lane(&mut self, now: Instant, lane: &str) {
         let keys: Vec<_> = self
             .entries
             .iter()
@@ -275,13 +167,21 @@ impl State {
             .map(|(key, _)| key.clone())
             .collect();
         for key in &keys {
-            self.remove(key);
+            self.remove(now, key);
         }
         self.lanes.remove(lane);
     }
 
     pub(super) fn limit(&mut self, lane: &Arc<str>, limit: usize) {
         self.lanes.limit(lane, limit);
+    }
+
+    pub(super) fn bound(&mut self, now: Instant, kind: &Arc<Gvk>, limit: Option<usize>) {
+        let entries = &self.entries;
+        let is_inside = |entry: &Entry| entry.ready.is_some() || entry.running.is_some();
+        let of_kind = |(key, entry): &(&ObjectKey, &Entry)| key.gvk == *kind && is_inside(entry);
+        self.bounds.set(kind, limit, || entries.iter().filter(of_kind).count());
+        self.promote(now, kind);
     }
 
     pub(super) fn drain(&mut self) {
@@ -293,19 +193,54 @@ impl State {
     }
 
     pub(super) fn snapshot(&self, now: Instant) -> Snapshot {
-        Snapshot { lanes: self.lanes.snapshot(now), delayed: self.timers.len(), known: self.entries.len() }
+        let mut lanes = self.lanes.snapshot(now);
+        for (key, priority) in self.bounds.waiting() {
+            let lane = self.entries.get(key).map(|entry| &entry.lane);
+            let Some(lane) = lanes.iter_mut().find(|found| Some(&found.lane) == lane) else { continue };
+            match priority {
+                Priority::High => lane.depth_high += 1,
+                Priority::Low => lane.depth_low += 1,
+            }
+        }
+        Snapshot { lanes, delayed: self.timers.len(), known: self.entries.len() }
     }
 
     /// The entry of a key. A key that comes with another lane moves there: its kind has a new plugin.
-    fn enter(&mut self, key: &ObjectKey, lane: &Arc<str>) -> &mut Entry {
+    fn enter(&mut self, now: Instant, key: &ObjectKey, lane: &Arc<str>) -> &mut Entry {
+        if self.entries.get(key).is_some_and(|entry| entry.lane != *lane) {
+            self.withdraw(now, key);
+        }
         let entry = self.entries.entry(key.clone()).or_insert_with(|| Entry::new(lane));
         if entry.lane != *lane {
-            if let Some(ready) = entry.ready.take() {
-                self.lanes.withdraw(&entry.lane, ready.priority, ready.order);
-            }
             entry.lane = Arc::clone(lane);
         }
         entry
+    }
+
+    /// An object is not ready any more.
+    fn withdraw(&mut self, now: Instant, key: &ObjectKey) {
+        let Some(entry) = self.entries.get_mut(key) else { return };
+        let Some(ready) = entry.ready.take() else { return };
+        if !self.bounds.withdraw(key, ready.priority, ready.order) {
+            self.lanes.withdraw(&entry.lane, ready.priority, ready.order);
+            self.leave(now, &key.gvk);
+        }
+    }
+
+    /// An object of a kind made room for another one.
+    fn leave(&mut self, now: Instant, kind: &Gvk) {
+        self.bounds.leave(kind);
+        self.promote(now, kind);
+    }
+
+    fn promote(&mut self, now: Instant, kind: &Gvk) {
+        while let Some(key) = self.bounds.promote(kind) {
+            if let Some((entry, ready)) =
+                self.entries.get(&key).and_then(|entry| Some((entry, entry.ready.as_ref()?)))
+            {
+                self.lanes.push(now, &entry.lane, ready.priority, ready.order, key);
+            }
+        }
     }
 
     /// Puts an object where it belongs: into its lane, among the timers, or out.
@@ -335,22 +270,19 @@ impl State {
     }
 
     fn make_ready(&mut self, now: Instant, key: &ObjectKey, priority: Priority) {
-        let fresh = self.count();
         let Some(entry) = self.entries.get_mut(key) else { return };
-        let (order, since) = match entry.ready.take() {
-            Some(ready) if ready.priority >= priority => {
-                entry.ready = Some(ready);
-                return;
-            }
+        let (order, since) = match &entry.ready {
+            Some(ready) if ready.priority >= priority => return,
             // It keeps its place by age among the more urgent ones.
-            Some(ready) => {
-                self.lanes.withdraw(&entry.lane, ready.priority, ready.order);
-                (ready.order, ready.since)
-            }
-            None => (fresh, now),
+            Some(ready) => (ready.order, ready.since),
+            None => (self.count(), now),
         };
+        self.withdraw(now, key);
+        let Some(entry) = self.entries.get_mut(key) else { return };
         entry.ready = Some(Ready { priority, order, since });
-        self.lanes.push(now, &entry.lane, priority, order, key.clone());
+        if self.bounds.enter(key, priority, order) {
+            self.lanes.push(now, &entry.lane, priority, order, key.clone());
+        }
     }
 
     fn hand_out(&mut self, now: Instant, key: ObjectKey, ticket: u64) -> Option<Handout> {

@@ -321,6 +321,66 @@ async fn a_lane_never_runs_more_calls_at_once_than_it_may() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn of_a_kind_with_a_bound_no_more_are_worked_on_at_once_and_others_go_by() {
+    let queue = queue();
+    let other = |name: &str| ObjectKey::new(Arc::new(Gvk::new("", "v1", "Other")), Some("a"), name);
+    changed(&queue, "x0");
+    changed(&queue, "x1");
+    changed(&queue, "x2");
+    let first = at_once(&queue).await.expect("no bound yet");
+    queue.set_kind_concurrency(&key("").gvk, Some(2));
+    queue.add(&key("low"), &lane("one"), Reason::Resync, Priority::Low);
+    changed(&queue, "x3");
+    queue.add(&other("y"), &lane("one"), Reason::Changed, Priority::High);
+    let ready = at_once(&queue).await.expect("it was ready before");
+    assert_eq!(ready.key, key("x1"));
+    let ready_too = at_once(&queue).await.expect("so was this one");
+    assert_eq!(ready_too.key, key("x2"));
+    let passing = at_once(&queue).await.expect("another kind");
+    assert_eq!(passing.key, other("y"));
+    assert!(at_once(&queue).await.is_none());
+    assert_eq!(queue.snapshot().lanes[0].depth_high + queue.snapshot().lanes[0].depth_low, 2);
+    queue.finish(first, Verdict::Done);
+    assert!(at_once(&queue).await.is_none(), "two are at work");
+    queue.finish(ready, Verdict::Done);
+    let third = at_once(&queue).await.expect("one ended");
+    assert_eq!(third.key, key("x3"), "the urgent one goes first");
+    drop((ready_too, third));
+    let fourth = at_once(&queue).await.expect("two failed, and one waits");
+    assert_eq!(fourth.key, key("low"));
+    queue.finish(fourth, Verdict::Done);
+    for _ in 0..2 {
+        let again = next(&queue).await;
+        queue.finish(again, Verdict::Done);
+    }
+    queue.finish(passing, Verdict::Done);
+    assert_eq!(queue.snapshot().known, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_bound_that_is_taken_away_or_an_object_that_goes_makes_room() {
+    let queue = queue();
+    queue.set_kind_concurrency(&key("").gvk, Some(1));
+    for name in ["a", "b", "c", "d"] {
+        changed(&queue, name);
+    }
+    queue.remove(&key("a"));
+    let second = at_once(&queue).await.expect("the place of the one that went");
+    assert_eq!(second.key, key("b"));
+    queue.remove(&key("c"));
+    queue.remove(&key("b"));
+    assert!(at_once(&queue).await.is_none(), "its call goes on");
+    queue.finish(second, Verdict::Done);
+    assert_eq!(at_once(&queue).await.expect("it ended").key, key("d"));
+    for name in ["e", "f", "g"] {
+        changed(&queue, name);
+    }
+    assert!(at_once(&queue).await.is_some(), "the work before was dropped and waits to be tried again");
+    queue.set_kind_concurrency(&key("").gvk, None);
+    let (_e, _f) = (at_once(&queue).await.expect("one"), at_once(&queue).await.expect("two"));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_worker_that_panics_does_not_lose_its_key() {
     let queue = queue();
     changed(&queue, "x");

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::{Case, Reconciler, retry_of};
-use crate::action::execute::{Actor, ApplyOptions, DeleteOptions, Live, Manager, Tie, WriteError};
+use crate::action::execute::{Actor, ApplyOptions, DeleteOptions, Manager, Tie, WriteError};
 use crate::action::inventory::Entry;
 use crate::action::plan::Plan;
 use crate::cluster::request::{ApiError, ErrorKind};
@@ -119,15 +119,10 @@ impl Reconciler {
             self.cluster.discovery.resolve(&key.gvk).await.map_err(|error| unresolved(&key.gvk, &error))?;
         let manager = revision.manifest.manager();
         let actor = actor(case, revision, &manager);
-        let cached = self.cluster.tied(&revision.identity.name, &key).await;
-        let live = cached.as_ref().map(|cached| Live {
-            resource_version: &cached.resource_version,
-            digest: cached.digest,
-            json: &cached.json,
-        });
+        let tied = self.cluster.tied(&revision.identity.name, &key).await;
         let options = ApplyOptions { force: true, dry_run: false, strict: None };
         let applied =
-            self.cluster.executor.apply(&actor, &resource, child, Tie::Reference, options, live).await;
+            self.cluster.executor.apply(&actor, &resource, child, Tie::Reference, options, tied.seen()).await;
         let applied = applied.map_err(|error| refused(&key, &error, &actor, "patch", &resource.plural))?;
         if !applied.taken.is_empty() {
             let taken: Vec<String> = applied.taken.iter().map(ToString::to_string).collect();

@@ -107,6 +107,7 @@ mod tests {
             finalizer: Some(Arc::from("helm.example/uninstall-release")),
             legacy_finalizers: vec!["uninstall-helm-release".to_owned()],
             resync: Duration::from_secs(600),
+            concurrency: None,
             account: None,
             names_account: false,
             origin: String::new(),

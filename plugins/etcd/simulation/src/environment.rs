@@ -110,7 +110,7 @@ impl World {
             Start::Runs(_) => all.push(Happening::Start(name.to_owned())),
             // Once is enough to see that it ends: the next time it would end the same way.
             Start::Ends(why) if pod.crashed.as_ref() != Some(&why) => {
-                all.push(Happening::Start(name.to_owned()))
+                all.push(Happening::Start(name.to_owned()));
             }
             Start::Ends(_) | Start::Waits => {}
         }

@@ -97,7 +97,7 @@ impl World {
             let started =
                 state.members.iter().filter(|member| !member.learner && !member.name.is_empty()).count();
             // A single member may always be given a second one.
-            if state.voters().len() > 1 && started < (state.voters().len() + 1) / 2 + 1 {
+            if state.voters().len() > 1 && started < state.voters().len().div_ceil(2) + 1 {
                 return Err(NOT_STARTED);
             }
         }
@@ -164,7 +164,7 @@ impl World {
         }
         let started =
             state.members.iter().filter(|member| !member.learner && !member.name.is_empty()).count() + 1;
-        if started < (state.voters().len() + 1) / 2 + 1 {
+        if started < state.voters().len().div_ceil(2) + 1 {
             return Err(NOT_STARTED);
         }
         self.propose(cluster, What::Promote(id))

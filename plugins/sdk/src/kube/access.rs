@@ -67,7 +67,11 @@ impl Kube {
     /// What objects would be after a server-side apply that takes fields over from others; a strict one also takes away what
     /// they added. The API server is asked, and nothing changes. One answer for each: the whole object, also when it would be
     /// a new one.
-    pub fn preview<T: DeserializeOwned>(&self, items: &[ApplyItem], strict: bool) -> Vec<Result<T, KubeError>> {
+    pub fn preview<T: DeserializeOwned>(
+        &self,
+        items: &[ApplyItem],
+        strict: bool,
+    ) -> Vec<Result<T, KubeError>> {
         let answers = self.host.preview(items, strict).into_iter();
         answers.map(|answer| read(&answer?, || "a previewed object".to_owned())).collect()
     }

@@ -40,7 +40,8 @@ pub(super) const RELEASE: (&str, &str, &str) = ("helm.pilothouse.dev", "v1alpha1
 
 /// What an object calls its release: like itself, but a resource of our own may name it.
 pub(super) fn release_name<'o>(kind: &Gvk, object: &'o Value) -> &'o str {
-    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let text =
+        |pointer: &str| object.pointer(pointer).and_then(Value::as_str).filter(|text| !text.is_empty());
     let named = text("/spec/releaseName").filter(|_| (&*kind.group, &*kind.kind) == (RELEASE.0, RELEASE.2));
     named.or_else(|| text("/metadata/name")).unwrap_or_default()
 }

@@ -6,7 +6,7 @@ use pilothouse_sdk::{ApplyItem, Error, KubeError, ObjectRef, Ownership};
 use serde_json::Value;
 
 use super::change::{Change, ObjectChange, differing};
-use super::masked::without_server_fields;
+use super::masked::without_bookkeeping;
 use super::wanted::{Action, Wanted};
 use crate::{
     apply::{self, Items},
@@ -84,7 +84,7 @@ impl Look<'_, '_> {
             .as_ref()
             .filter(|_| self.wanted.candidate.is_some() && !self.known.contains(&objects::key(reference)))
             .and_then(|live| ownership::foreign(live, &self.call.owner().name, &self.call.owner().namespace));
-        let live = live.map(without_server_fields);
+        let live = live.map(without_bookkeeping);
         if let Some(why) = foreign {
             let change = ObjectChange::new(Change::Refused, reference, live.clone(), live);
             return Ok(Some(
@@ -92,7 +92,7 @@ impl Look<'_, '_> {
             ));
         }
         let after = match preview {
-            Ok(after) => without_server_fields(after),
+            Ok(after) => without_bookkeeping(after),
             Err(error) => return Ok(self.not_previewed(reference, item, live, &error)),
         };
         let Some(live) = live else {
@@ -121,7 +121,7 @@ impl Look<'_, '_> {
             let item = self.call.item_now(before, at, Purpose::Operation).ok()??;
             self.call.kube().preview::<Value>(std::slice::from_ref(&*item), self.call.is_strict()).pop()?.ok()
         });
-        repaired.map_or_else(Vec::new, |repaired| differing(live, &without_server_fields(repaired)))
+        repaired.map_or_else(Vec::new, |repaired| differing(live, &without_bookkeeping(repaired)))
     }
 
     /// Where the API server has no answer, what is recorded is compared with what would be applied.
@@ -182,7 +182,7 @@ impl Look<'_, '_> {
         }
         let policy = live.pointer("/metadata/annotations/helm.sh~1resource-policy").and_then(Value::as_str);
         let is_kept = policy == Some("keep");
-        let live = Some(without_server_fields(live));
+        let live = Some(without_bookkeeping(live));
         let change = |change, after| ObjectChange::new(change, &object.reference, live.clone(), after);
         Ok(Some(if is_kept {
             change(Change::Kept, live.clone()).noted("its annotation helm.sh/resource-policy keeps it")
@@ -216,8 +216,8 @@ fn definitions(reconciliation: &Reconciliation<'_>, action: Action) -> Result<Ve
             let definition = call.owner().definition(object, reconciliation.chart.name());
             let item = ApplyItem::json(definition.to_string()).ownership(Ownership::None);
             let after = call.kube().preview::<Value>(&[item], false).pop();
-            let after = without_server_fields(after.and_then(Result::ok).unwrap_or(definition));
-            let live = live.map(without_server_fields);
+            let after = without_bookkeeping(after.and_then(Result::ok).unwrap_or(definition));
+            let live = live.map(without_bookkeeping);
             let change = if live.is_some() { Change::Changed } else { Change::Added };
             if live.as_ref() != Some(&after) {
                 let change = ObjectChange::new(change, &reference, live, Some(after));

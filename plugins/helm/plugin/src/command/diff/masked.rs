@@ -13,14 +13,27 @@ const SAME: &str = "***";
 /// `kubectl apply` keeps the whole object here.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// An object without what only the server writes.
-pub(super) fn without_server_fields(mut object: Value) -> Value {
+/// By these the host finds what it manages; they are the same before and after, or come and go with the object.
+const MARKS: [(&str, &[&str]); 2] = [
+    ("labels", &["pilothouse.dev/plugin", "pilothouse.dev/owner"]),
+    ("annotations", &["pilothouse.dev/owned-by"]),
+];
+
+/// An object without what only the server or the host writes.
+pub(super) fn without_bookkeeping(mut object: Value) -> Value {
     if let Some(fields) = object.as_object_mut() {
         fields.shift_remove("status");
         let metadata = section(fields, "metadata");
         for name in ["managedFields", "resourceVersion", "uid", "creationTimestamp", "generation", "selfLink"]
         {
             metadata.shift_remove(name);
+        }
+        for (table, names) in MARKS {
+            let Some(Value::Object(marks)) = metadata.get_mut(table) else { continue };
+            marks.retain(|name, _| !names.contains(&name.as_str()));
+            if marks.is_empty() {
+                metadata.shift_remove(table);
+            }
         }
     }
     object
@@ -152,10 +165,12 @@ mod tests {
     }
 
     #[test]
-    fn what_the_server_writes_is_left_out() {
-        let live = json!({"metadata": {"name": "a", "uid": "u", "generation": 3, "labels": {"x": "y"}}, "spec": {}, "status": {}});
+    fn what_the_server_and_the_host_write_is_left_out() {
+        let live = json!({"metadata": {"name": "a", "uid": "u", "generation": 3,
+            "labels": {"x": "y", "pilothouse.dev/plugin": "helm"},
+            "annotations": {"pilothouse.dev/owned-by": "Second game"}}, "spec": {}, "status": {}});
         assert_eq!(
-            without_server_fields(live),
+            without_bookkeeping(live),
             json!({"metadata": {"name": "a", "labels": {"x": "y"}}, "spec": {}})
         );
     }
