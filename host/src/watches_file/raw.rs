@@ -159,10 +159,12 @@ fn read<R: for<'de> Deserialize<'de>>(text: &str) -> (Result<R, serde_saphyr::Er
     (read, ignored)
 }
 
-/// The first line of a parser's message, without its picture of the source.
+/// The first line of a parser's message, without its picture of the source and its place, which is told apart.
 fn first_words(message: &str) -> String {
     let line = message.lines().next().unwrap_or_default();
-    line.strip_prefix("error: ").unwrap_or(line).to_owned()
+    let line = line.strip_prefix("error: ").unwrap_or(line);
+    let after_place = line.strip_prefix("line ").and_then(|rest| rest.split_once(": "));
+    after_place.map_or(line, |(_, words)| words).to_owned()
 }
 
 /// A top-level list item.
