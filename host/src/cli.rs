@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 
+#[cfg(test)]
+mod documented;
 pub mod helm;
 pub mod operator_sdk;
 pub mod plugin;

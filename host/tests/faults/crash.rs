@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::bench::{Bench, await_that};
 use crate::host::{Host, Place};
 use crate::proxy::{Act, Asked, Fault, Proxy, nth};
-use crate::release::{Node, with_backup};
+use crate::release::{Node, small, with_backup};
 
 /// A namespace with a project behind a proxy, and the node that runs its hooks.
 struct Stage {
@@ -146,6 +146,46 @@ async fn a_host_killed_after_any_write_of_an_upgrade_leaves_work_that_the_next_o
     }
     println!("killed after each of {writes} writes of an upgrade");
     assert!((8..MOST).contains(&writes), "{writes} writes in an upgrade");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_killed_after_any_write_of_a_rollback_leaves_work_that_the_next_one_finishes() {
+    let Some(stage) = stage("crash-rollback").await else { return };
+    const MOST: usize = 20;
+    let name = |n: usize| format!("game-{n:02}");
+    {
+        let _host = stage.place.start();
+        for revision in 1..=2 {
+            for n in 1..=MOST {
+                match revision {
+                    1 => stage.bench.make("player-stats", &name(n), small(1)).await,
+                    _ => stage.bench.respec("player-stats", &name(n), small(2)).await,
+                }
+            }
+            for n in 1..=MOST {
+                stage.check(&name(n), &format!("revision {revision}"), revision).await;
+            }
+        }
+    }
+    let mut writes = 0;
+    for n in 1..=MOST {
+        let release = name(n);
+        let (host, killed) = stage.start_to_be_killed(&release, n);
+        let back = json!({"metadata": {"annotations": {"helm.pilothouse.dev/rollback-to": "1"}}});
+        stage.bench.merge(&stage.bench.path("player-stats", &release), &back).await;
+        let was_killed = stage.killed_or_done(&release, &killed, 3).await;
+        drop(host);
+        stage.proxy.heal();
+        if !was_killed {
+            break;
+        }
+        let _next = stage.place.start();
+        stage.check(&release, &format!("killed after write {n} of the rollback"), 3).await;
+        stage.bench.await_replicas(&format!("{release}-player-stats"), 1).await;
+        writes = n;
+    }
+    println!("killed after each of {writes} writes of a rollback");
+    assert!((5..MOST).contains(&writes), "{writes} writes in a rollback");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -13,6 +13,37 @@ use crate::host::Place;
 use crate::proxy::Proxy;
 use crate::release::{small, with_backup};
 
+/// What the sample's chart does not have: state, objects of the cluster, and what stays.
+const MORE: &str = r#"apiVersion: apps/v1
+kind: StatefulSet
+metadata:
+  name: {{ .Release.Name }}-store
+spec:
+  replicas: 0
+  serviceName: {{ .Release.Name }}-store
+  selector: { matchLabels: { app: store } }
+  template:
+    metadata: { labels: { app: store } }
+    spec:
+      containers: [{ name: store, image: "registry.example/store:1", resources: { limits: { cpu: 1000m, memory: 1024Mi } } }]
+  volumeClaimTemplates:
+    - metadata: { name: data }
+      spec: { accessModes: [ReadWriteOnce], resources: { requests: { storage: 1Gi } } }
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata:
+  name: {{ .Release.Namespace }}-{{ .Release.Name }}
+rules: [{ apiGroups: [""], resources: [pods], verbs: [get] }]
+---
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: {{ .Release.Name }}-kept
+  annotations: { helm.sh/resource-policy: keep }
+data: { made: "by {{ .Release.Name }}" }
+"#;
+
 /// A running helm-operator of a project; ends with the test, its log is printed when the test fails.
 struct HelmOperator {
     child: Child,
@@ -55,11 +86,17 @@ impl Bench {
     /// What makes an object the one it was: its identity, and whether what its pods are made of was changed.
     async fn identities(&self, release: &str) -> BTreeMap<String, (Value, Value)> {
         let mut found = BTreeMap::new();
+        let mut collections =
+            vec![("clusterroles", "/apis/rbac.authorization.k8s.io/v1/clusterroles".to_owned())];
         for resource in ["deployments", "statefulsets", "services", "serviceaccounts", "configmaps"] {
-            let list = self.get(&self.path(resource, "")).await.unwrap();
+            collections.push((resource, self.path(resource, "")));
+        }
+        for (resource, collection) in collections {
+            let list = self.get(&collection).await.unwrap();
             for object in list["items"].as_array().into_iter().flatten() {
                 let metadata = &object["metadata"];
-                if metadata["annotations"]["meta.helm.sh/release-name"] == release {
+                let is_of = |name: &str, value: &str| metadata["annotations"][format!("meta.helm.sh/{name}")] == value;
+                if is_of("release-name", release) && is_of("release-namespace", &self.namespace) {
                     let template = object.pointer("/spec/template").cloned().unwrap_or_default();
                     let name = metadata["name"].as_str().unwrap();
                     found.insert(format!("{resource}/{name}"), (metadata["uid"].clone(), template));
@@ -79,6 +116,7 @@ async fn releases_of_the_real_helm_operator_are_taken_over_in_place_and_go_back(
     let Some(bench) = Bench::new("moving").await else { return };
     let proxy = Proxy::start(bench.client.clone()).await;
     let place = Place::with_project(&bench.namespace, &proxy.kubeconfig());
+    std::fs::write(place.project("helm-charts/player-stats/templates/more.yaml"), MORE).unwrap();
 
     let theirs = HelmOperator::start(&bench, &place).await;
     bench.make("player-stats", "game", small(1)).await;
@@ -86,7 +124,7 @@ async fn releases_of_the_real_helm_operator_are_taken_over_in_place_and_go_back(
     bench.await_revisions("game", &[(1, "deployed")]).await;
     drop(theirs);
     let before = bench.identities("game").await;
-    assert!(before.len() >= 3, "{before:?}");
+    assert!(before.len() >= 6, "{before:?}");
 
     let host = place.start();
     host.await_ready().await;
@@ -129,11 +167,13 @@ async fn releases_of_the_real_helm_operator_are_taken_over_in_place_and_go_back(
     for release in ["game", "made-here"] {
         bench.delete(&bench.path("player-stats", release)).await;
         await_that(format!("{release} is gone"), async || {
-            let left = bench.identities(release).await;
+            let mut left = bench.identities(release).await;
+            left.retain(|name, _| !name.ends_with("-kept"));
             let object = bench.object("player-stats", release).await.is_ok();
             if left.is_empty() && !object { Ok(()) } else { Err(format!("{object} {left:?}")) }
         })
         .await;
+        bench.object("configmaps", &format!("{release}-kept")).await.unwrap();
     }
 }
 

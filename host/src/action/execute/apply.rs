@@ -172,8 +172,8 @@ impl Executor {
                 Away::Moved => last.said = 0,
                 Away::Refused(words) => left = Some(words),
             }
-            last.content = answer.as_object().map(|object| digests(object).asked);
         }
+        last.content = answer.as_object().map(|object| digests(object).asked);
         let mut applied = Applied { taken, left, ..applied(&answer, code == 201, before) };
         if !options.dry_run {
             last.resource_version.clone_from(&applied.resource_version);
@@ -237,8 +237,9 @@ impl Executor {
         // Another text than last time may have dropped a field that still stands there under our name.
         let same_text = last.as_ref().is_none_or(|last| last.said == said);
         let last = last.unwrap_or_default();
+        // By its content also where the server writes what was said in other words (`1000m` as `1`).
         let untouched =
-            last.resource_version == live.resource_version || (strict && last.content == Some(live.digest));
+            last.resource_version == live.resource_version || last.content == Some(live.digest);
         let stands = same_text && (untouched || (!strict && holds(&object, desired)));
         if stands && object.pointer("/metadata/deletionTimestamp").is_none() {
             let resource_version = live.resource_version.to_owned();

@@ -13,7 +13,7 @@ pub(super) struct LastApply {
     pub(super) resource_version: String,
     /// What its writes before the last one returned.
     pub(super) earlier: Vec<String>,
-    /// Of a strict apply: digest of the object without status as it was left.
+    /// Digest of the object without status as it was left.
     pub(super) content: Option<u64>,
 }
 

@@ -9,6 +9,7 @@ use crate::bench::{NAMESPACE, PATIENCE};
 use crate::demo::access::Access;
 
 const GREETING: &str = "/data/greeting";
+const ADDED: &str = "/data/added";
 
 /// Times, sorted.
 pub(super) type Times = Vec<Duration>;
@@ -40,6 +41,30 @@ pub(super) fn changes(access: &Access, release: &str, tries: u16) -> Result<Time
         let back = watcher.next(PATIENCE, |_, object| text(object, GREETING) == "hello");
         Ok(back.context("the change was not undone")? - changed)
     }))
+}
+
+/// A key is added to a release's ConfigMap again and again: until it is gone. None: it is still there after this patience.
+pub(super) fn additions(
+    access: &Access,
+    release: &str,
+    tries: u16,
+    patience: Duration,
+) -> Result<Option<Times>> {
+    let watcher = Watcher::start(access, &["configmaps", release, "--namespace", NAMESPACE])?;
+    watcher.next(PATIENCE, |what, _| what == "ADDED").context("the ConfigMap")?;
+    let mut times = Times::new();
+    for _ in 0..tries {
+        let name = format!("configmap/{release}");
+        let patch = r#"{"data":{"added":"by somebody"}}"#;
+        access.kubectl(&["patch", &name, "--namespace", NAMESPACE, "--type=merge", "--patch", patch])?;
+        let added = watcher.next(PATIENCE, |_, object| !text(object, ADDED).is_empty())?;
+        let Ok(gone) = watcher.next(patience, |_, object| text(object, ADDED).is_empty()) else {
+            return Ok(None);
+        };
+        times.push(gone - added);
+    }
+    times.sort_unstable();
+    Ok(Some(times))
 }
 
 fn sorted(times: impl Iterator<Item = Result<Duration>>) -> Result<Times> {

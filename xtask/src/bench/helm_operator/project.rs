@@ -12,6 +12,9 @@ const WATCHES: &str = "\
   chart: helm-charts/site
 ";
 
+/// What strict mode takes; helm-operator passes over keys that it does not know.
+const STRICT: &str = "  release:\n    driftDetection:\n      mode: strict\n";
+
 const CHART: &str = "apiVersion: v2\nname: site\nversion: 1.0.0\nappVersion: \"1\"\n";
 
 const VALUES: &str = "replicas: 0\ngreeting: hello\nnamespaced: false\n";
@@ -73,11 +76,12 @@ spec:
           x-kubernetes-preserve-unknown-fields: true
 ";
 
-/// Writes the project.
-pub(super) fn write(directory: &Path) -> Result<()> {
+/// Writes the project, for strict mode if that is to be measured.
+pub(super) fn write(directory: &Path, strict: bool) -> Result<()> {
     let chart = directory.join("helm-charts/site");
     fs::create_dir_all(chart.join("templates"))?;
-    fs::write(directory.join("watches.yaml"), WATCHES)?;
+    let more = if strict { STRICT } else { "" };
+    fs::write(directory.join("watches.yaml"), format!("{WATCHES}{more}"))?;
     fs::write(chart.join("Chart.yaml"), CHART)?;
     fs::write(chart.join("values.yaml"), VALUES)?;
     Ok(fs::write(chart.join("templates/objects.yaml"), OBJECTS)?)
