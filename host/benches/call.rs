@@ -184,6 +184,7 @@ fn context(revision: &Arc<Revision>) -> Arc<HookContext> {
             finalizer: None,
             legacy_finalizers: Vec::new(),
             resync: Duration::from_secs(600),
+            concurrency: None,
             account: None,
             names_account: false,
             origin: "bench".to_owned(),

@@ -19,7 +19,8 @@ fn words(line: &str) -> Option<Vec<String>> {
     let ends = [" # ", " && ", " | ", " > "];
     let call = ends.iter().fold(line, |call, end| call.split(end).next().unwrap_or_default());
     let call = call.trim_end().trim_end_matches('\\').trim_end();
-    let words: Vec<String> = call.split_whitespace().map(|word| word.trim_matches(['\'', '"']).to_owned()).collect();
+    let words: Vec<String> =
+        call.split_whitespace().map(|word| word.trim_matches(['\'', '"']).to_owned()).collect();
     // Outlines of usage are no calls.
     let is_call = words.first().is_some_and(|word| word == "pilothouse") && !call.contains(['[', '…', '<']);
     (is_call && words.len() > 1).then_some(words)

@@ -95,7 +95,9 @@ impl Bench {
             let list = self.get(&collection).await.unwrap();
             for object in list["items"].as_array().into_iter().flatten() {
                 let metadata = &object["metadata"];
-                let is_of = |name: &str, value: &str| metadata["annotations"][format!("meta.helm.sh/{name}")] == value;
+                let is_of = |name: &str, value: &str| {
+                    metadata["annotations"][format!("meta.helm.sh/{name}")] == value
+                };
                 if is_of("release-name", release) && is_of("release-namespace", &self.namespace) {
                     let template = object.pointer("/spec/template").cloned().unwrap_or_default();
                     let name = metadata["name"].as_str().unwrap();

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::bench::{Bench, await_that};
 use crate::host::{Answered, Place};
-use crate::proxy::Proxy;
+use crate::proxy::{Asked, Proxy};
 
 const WATCHES: &str = "\
 - group: charts.example.com
@@ -158,7 +158,7 @@ async fn a_difference_is_told_before_it_is_made_and_is_then_what_is_made() {
     proxy.forget();
     let told = diff().await;
     assert_eq!(told.code, Some(1), "{told:?}");
-    let wrote = proxy.seen(|asked| asked.writes());
+    let wrote = proxy.seen(Asked::writes);
     assert!(wrote.is_empty(), "{wrote:?}");
     for line in [
         "Second \"game\" in namespace \"look-diff\": would be upgraded from revision 1 (second-0.1.0) to 2 (second-0.1.0)",

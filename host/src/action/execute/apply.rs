@@ -238,8 +238,7 @@ impl Executor {
         let same_text = last.as_ref().is_none_or(|last| last.said == said);
         let last = last.unwrap_or_default();
         // By its content also where the server writes what was said in other words (`1000m` as `1`).
-        let untouched =
-            last.resource_version == live.resource_version || last.content == Some(live.digest);
+        let untouched = last.resource_version == live.resource_version || last.content == Some(live.digest);
         let stands = same_text && (untouched || (!strict && holds(&object, desired)));
         if stands && object.pointer("/metadata/deletionTimestamp").is_none() {
             let resource_version = live.resource_version.to_owned();
