@@ -185,7 +185,7 @@ mod tests {
     async fn a_name_is_refused_after_it_was_resolved() {
         let names = |guard| GuardedNames(guard);
         let resolved = |guard: Guard| async move {
-            names(guard).resolve("localhost".parse().unwrap()).await.map(|found| found.count())
+            names(guard).resolve("localhost".parse().unwrap()).await.map(Iterator::count)
         };
         assert!(resolved(Guard::except([])).await.unwrap_err().to_string().contains("localhost leads to"));
         assert!(resolved(Guard::except(["localhost".to_owned()])).await.unwrap() > 0);

@@ -226,7 +226,7 @@ impl<'a> Scene<'a> {
         self.look.kubectl(&["apply", "--filename", &self.project.sample.display().to_string()]).map(drop)
     }
 
-    /// As [`Self::seen`]. A control plane runs no pods: there the scene lets the hooks' pods come to their end.
+    /// Waits until something is seen. A control plane runs no pods: there the scene lets the hooks' pods come to their end.
     fn seen_with_hooks(&self, what: &str, done: impl Fn() -> bool) -> Result<()> {
         self.look.seen(what, || {
             if !self.real_pods {

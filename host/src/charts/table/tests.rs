@@ -9,9 +9,12 @@ use crate::charts::fetch::Known;
 use crate::charts::wish::{SecretName, digest_of};
 use crate::object::Gvk;
 
+/// A version and an archive.
+type Answer = Result<(&'static str, Vec<u8>), Failure>;
+
 #[derive(Debug, Default)]
 struct Network {
-    answers: Mutex<VecDeque<Result<(&'static str, Vec<u8>), Failure>>>,
+    answers: Mutex<VecDeque<Answer>>,
     asked: Mutex<Vec<(String, Option<String>)>>,
     /// How many attempts are under way, and the most there were.
     running: Mutex<(usize, usize)>,
