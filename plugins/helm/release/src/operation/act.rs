@@ -104,16 +104,16 @@ pub enum Wait {
 /// What has to be done next. Hooks are given by their place in the record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Act {
-    /// Store the record and its marks; report with [`Operation::written`].
+    /// Store the record and its marks; report with `Operation::written`.
     Write,
-    /// Look at the hook's objects; report with [`Operation::seen`].
+    /// Look at the hook's objects; report with `Operation::seen`.
     Look {
         /// The hook.
         hook: usize,
         /// The run they should be of.
         run: String,
     },
-    /// Ask for deletion of the hook's objects; report with [`Operation::removed`].
+    /// Ask for deletion of the hook's objects; report with `Operation::removed`.
     Remove {
         /// The hook.
         hook: usize,
@@ -121,7 +121,7 @@ pub enum Act {
         why: Removal,
     },
     /// Create the hook's objects, marked with the run (so that [`Act::Look`] knows them again); report with
-    /// [`Operation::started`].
+    /// `Operation::started`.
     Start {
         /// The hook.
         hook: usize,
@@ -129,12 +129,12 @@ pub enum Act {
         run: String,
     },
     /// Bring the release's objects about and delete those that only its origins have (for an uninstall: delete them);
-    /// report with [`Operation::main_done`].
+    /// report with `Operation::main_done`.
     Main,
-    /// Look whether the release's objects are ready; report with [`Operation::readiness`].
+    /// Look whether the release's objects are ready; report with `Operation::readiness`.
     LookReady,
     /// Mark all other deployed revisions as superseded (for an uninstall: delete all records, this one last); report
-    /// with [`Operation::finished`].
+    /// with `Operation::finished`.
     Finish,
     /// Nothing can be done before this happens.
     Wait(Wait),
