@@ -42,6 +42,7 @@ mod defaults;
 mod faults;
 mod fields;
 mod finalizer;
+mod frozen;
 mod hook;
 mod inventory;
 mod kinds;

@@ -89,6 +89,7 @@ impl Store {
         let reference = ref_of(object);
         validate::scope(kind, reference.namespace.as_deref())?;
         validate::name(&kind.gvk.group, &kind.gvk.kind, &reference.name)?;
+        validate::labels(object)?;
         if let Some(namespace) = &reference.namespace {
             self.check_namespace(kind, namespace)?;
         }

@@ -22,9 +22,11 @@ impl LabelSelector {
     pub(super) fn parse(selector: &str) -> Result<Self, KubeError> {
         let terms = split_terms(selector);
         let parsed: Result<Vec<_>, _> = terms.iter().map(|term| Requirement::parse(term)).collect();
-        parsed.map(Self).map_err(|term| {
+        let parsed = parsed.map_err(|term| {
             bad_request(format!("unable to parse requirement: {term:?} in label selector {selector:?}"))
-        })
+        })?;
+        parsed.iter().try_for_each(Requirement::check)?;
+        Ok(Self(parsed))
     }
 
     pub(super) fn matches(&self, object: &Value) -> bool {
@@ -69,6 +71,17 @@ impl Requirement {
         }
     }
 
+    /// Refuses values that no label has (`validateLabelValue`).
+    fn check(&self) -> Result<(), KubeError> {
+        for (at, value) in self.values.iter().flatten().enumerate() {
+            label_value(value).map_err(|why| {
+                let place = format!("values[{at}][{}]", self.key);
+                bad_request(format!("unable to parse requirement: {place}: Invalid value: {value:?}: {why}"))
+            })?;
+        }
+        Ok(())
+    }
+
     /// As `labels.Requirement.Matches`: an object without the label satisfies `!=` and `notin`.
     fn holds(&self, label: Option<&str>) -> bool {
         let found = match (&self.values, label) {
@@ -78,6 +91,22 @@ impl Requirement {
         };
         found != self.negated
     }
+}
+
+/// Why a text is no value of a label (`IsValidLabelValue`).
+pub(super) fn label_value(value: &str) -> Result<(), &'static str> {
+    if value.len() > 63 {
+        return Err("must be no more than 63 bytes");
+    }
+    let edge = |c: Option<char>| c.is_none_or(|c| c.is_ascii_alphanumeric());
+    let inner = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    if value.chars().all(inner) && edge(value.chars().next()) && edge(value.chars().last()) {
+        return Ok(());
+    }
+    Err(
+        "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and \
+         end with an alphanumeric character",
+    )
 }
 
 /// Splits at commas outside of parentheses; an empty selector has no terms.
@@ -191,6 +220,18 @@ mod tests {
         for broken in ["a in b", "a in (b", "a of (b)", "=b", "a b"] {
             assert!(LabelSelector::parse(broken).is_err(), "{broken}");
         }
+    }
+
+    #[test]
+    fn a_label_selector_with_a_value_that_no_label_has_is_refused() {
+        let long = format!("name in (a, {})", "a".repeat(64));
+        let Err(KubeError::Invalid(status)) = LabelSelector::parse(&long) else {
+            panic!("not refused");
+        };
+        assert!(status.message.contains("values[1][name]: Invalid value"), "{}", status.message);
+        assert!(status.message.ends_with("must be no more than 63 bytes"), "{}", status.message);
+        assert!(LabelSelector::parse(&format!("name={}", "a".repeat(63))).is_ok());
+        assert!(LabelSelector::parse("name=-a").is_err());
     }
 
     #[test]

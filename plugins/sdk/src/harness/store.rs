@@ -8,7 +8,7 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{
-    defaults,
+    defaults, frozen,
     kinds::{Kind, Kinds},
     managers::{Managers, Update},
     object::{is_deleting, ref_of, section, text},
@@ -177,7 +177,8 @@ impl Store {
         restrict(&mut new, &old.object, part, kind.status);
         defaults::always(&mut new);
         schema_check::admit(&mut new, kind.schema.as_ref())?;
-        validate::update(&old.object, &new)?;
+        validate::labels(&new)?;
+        frozen::check(&old.object, &new)?;
         validate::size(&new)?;
         if kind.generation && part != Part::Status && specification(&new) != specification(&old.object) {
             let generation = old.object.pointer("/metadata/generation").and_then(Value::as_u64).unwrap_or(0);

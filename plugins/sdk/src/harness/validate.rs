@@ -1,8 +1,11 @@
-//! What the API server refuses, where plugins meet it: names, and fields that cannot change.
+//! What the API server refuses, where plugins meet it: names, labels, sizes.
 
 use serde_json::Value;
 
-use super::object::{text, unprocessable};
+use super::{
+    object::{text, unprocessable},
+    selector::label_value,
+};
 use crate::KubeError;
 
 /// Refuses a name that is no DNS subdomain (RFC 1123); RBAC's names may be anything that fits a path.
@@ -20,42 +23,16 @@ pub(super) fn name(group: &str, kind: &str, name: &str) -> Result<(), KubeError>
     Ok(())
 }
 
-/// Fields that stay as they were created.
-const IMMUTABLE: &[(&str, &[&str])] = &[
-    ("DaemonSet", &["/spec/selector"]),
-    ("Deployment", &["/spec/selector"]),
-    ("Job", &["/spec/selector", "/spec/template"]),
-    ("ReplicaSet", &["/spec/selector"]),
-    ("RoleBinding", &["/roleRef"]),
-    ("ClusterRoleBinding", &["/roleRef"]),
-    ("Secret", &["/type"]),
-    ("StatefulSet", &["/spec/selector", "/spec/serviceName", "/spec/volumeClaimTemplates"]),
-];
-
-/// Refuses a change of what cannot change.
-pub(super) fn update(old: &Value, new: &Value) -> Result<(), KubeError> {
-    let (kind, name) = (text(new, "/kind"), text(new, "/metadata/name"));
-    let built_in = matches!(
-        text(new, "/apiVersion").split('/').next(),
-        Some("v1" | "apps" | "batch" | "rbac.authorization.k8s.io")
-    );
-    let fields = IMMUTABLE.iter().find(|(known, _)| *known == kind).map_or(&[][..], |(_, fields)| fields);
-    for pointer in fields.iter().filter(|_| built_in) {
-        if old.pointer(pointer) != new.pointer(pointer) {
-            let field = pointer.trim_start_matches('/').replace('/', ".");
-            return Err(unprocessable(format!(
-                "{kind} {name:?} is invalid: {field}: Invalid value: field is immutable"
-            )));
-        }
-    }
-    let frozen = |object: &Value| object.get("immutable").and_then(Value::as_bool) == Some(true);
-    if matches!(kind, "ConfigMap" | "Secret")
-        && frozen(old)
-        && (old.get("data") != new.get("data") || !frozen(new))
-    {
-        return Err(unprocessable(format!(
-            "{kind} {name:?} is invalid: data: Forbidden: field is immutable when `immutable` is set"
-        )));
+/// Refuses labels whose values are none (`ValidateLabels`).
+pub(super) fn labels(object: &Value) -> Result<(), KubeError> {
+    let labels = object.pointer("/metadata/labels").and_then(Value::as_object);
+    for value in labels.into_iter().flatten().filter_map(|(_, value)| value.as_str()) {
+        label_value(value).map_err(|why| {
+            let (kind, name) = (text(object, "/kind"), text(object, "/metadata/name"));
+            unprocessable(format!(
+                "{kind} {name:?} is invalid: metadata.labels: Invalid value: {value:?}: {why}"
+            ))
+        })?;
     }
     Ok(())
 }

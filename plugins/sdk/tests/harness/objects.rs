@@ -291,8 +291,71 @@ fn what_cannot_change_is_refused() {
     let job = ObjectRef::new(Gvk::new("batch", "v1", "Job"), "default", "a");
     let error =
         patch(&cluster, &job, &json!({"spec": {"template": {"spec": {"containers": []}}}})).unwrap_err();
-    assert!(error.to_string().contains("spec.template: Invalid value: field is immutable"), "{error}");
+    let words = error.to_string();
+    assert!(words.contains("Job.batch \"a\" is invalid: spec.template: Invalid value: {"), "{words}");
+    assert!(words.contains("}: field is immutable"), "{words}");
     patch(&cluster, &job, &json!({"spec": {"suspend": true}})).unwrap();
+}
+
+#[test]
+fn each_kind_refuses_in_its_own_words() {
+    let pod = json!({"containers": [{"name": "c", "image": "i:1"}], "nodeName": "a"});
+    let role = |name: &str| json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name});
+    let set = json!({"serviceName": "a", "selector": {"matchLabels": {"a": "b"}}, "template": {"metadata": {"labels": {"a": "b"}}}});
+    for (api, kind, object, change, words) in [
+        (
+            "rbac.authorization.k8s.io/v1",
+            "RoleBinding",
+            json!({"roleRef": role("a")}),
+            json!({"roleRef": role("b")}),
+            ": cannot change roleRef",
+        ),
+        (
+            "v1",
+            "Service",
+            json!({"spec": {"clusterIP": "10.0.0.1"}}),
+            json!({"spec": {"clusterIP": "10.0.0.2"}}),
+            "spec.clusterIPs[0]: Invalid value: [\"10.0.0.2\"]: may not change once set",
+        ),
+        (
+            "v1",
+            "Pod",
+            json!({"spec": pod}),
+            json!({"spec": {"nodeName": "b"}}),
+            "spec: Forbidden: pod updates may not change fields other than `spec.containers[*].image`",
+        ),
+        (
+            "apps/v1",
+            "StatefulSet",
+            json!({"spec": set}),
+            json!({"spec": {"podManagementPolicy": "Parallel"}}),
+            "spec: Forbidden: updates to statefulset spec for fields other than",
+        ),
+    ] {
+        let cluster = Cluster::new();
+        let mut all =
+            json!({"apiVersion": api, "kind": kind, "metadata": {"name": "a", "namespace": "default"}});
+        all.as_object_mut().unwrap().extend(object.as_object().unwrap().clone());
+        create(&cluster, &all).unwrap();
+        let reference = ObjectRef::new(Gvk::from_api_version(api, kind), "default", "a");
+        let error = patch(&cluster, &reference, &change).unwrap_err().to_string();
+        assert!(error.contains(words), "{kind}: {error}");
+        patch(&cluster, &reference, &json!({"metadata": {"labels": {"c": "d"}}})).unwrap();
+    }
+    let cluster = Cluster::new();
+    create(&cluster, &json!({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "a"}, "value": 1})).unwrap();
+    let class = ObjectRef::new(Gvk::new("scheduling.k8s.io", "v1", "PriorityClass"), None::<&str>, "a");
+    let error = patch(&cluster, &class, &json!({"value": 2})).unwrap_err().to_string();
+    assert!(error.contains("value: Forbidden: may not be changed in an update."), "{error}");
+}
+
+#[test]
+fn a_label_is_no_longer_than_63_letters() {
+    let cluster = Cluster::new();
+    let map = |value: &str| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "default", "labels": {"a": value}}});
+    let error = create(&cluster, &map(&"a".repeat(64))).unwrap_err().to_string();
+    assert!(error.contains("metadata.labels: Invalid value"), "{error}");
+    create(&cluster, &map(&"a".repeat(63))).unwrap();
 }
 
 #[test]
