@@ -23,8 +23,20 @@ pub(crate) enum Applied {
     Done(Vec<Changed>),
     /// A kind is not served yet.
     WaitingFor(Gvk),
+    /// An object is replaced, and its old one is not gone yet.
+    Replacing(ObjectRef),
     /// The cluster refuses one of them, and asking again would not help.
     Refused(String),
+}
+
+/// How the place of an object stands that is to be made anew.
+enum Cleared {
+    /// There is nothing any more.
+    Gone,
+    /// The old one takes its time.
+    Going,
+    /// It is not the release's.
+    Foreign,
 }
 
 /// An object that had to be created or changed.
@@ -35,7 +47,7 @@ pub(crate) struct Changed {
     pub(crate) taken: Vec<Taken>,
 }
 
-/// Fields of one manager that a sentence names.
+/// Fields of one manager, or objects, that a sentence names.
 const MOST_NAMED: usize = 3;
 
 /// `apps/v1 Deployment shop/web (kubectl-edit: .spec.paused, .spec.replicas)`
@@ -73,7 +85,8 @@ pub(crate) fn is_refusal(error: &KubeError) -> bool {
 
 impl Call<'_> {
     /// Applies all objects in their order, and stops at the first that fails. With `replace`, objects whose change is
-    /// refused because a field is immutable are deleted and made anew (`upgrade-force`, `rollback-force`).
+    /// refused because a field is immutable are deleted and made anew (`upgrade-force`, `rollback-force`); whoever calls
+    /// again when the old one is gone goes on there.
     ///
     /// # Errors
     /// Passing failures.
@@ -81,16 +94,13 @@ impl Call<'_> {
         let strict = self.is_strict();
         let options = ApplyOptions { force: true, dry_run: false, stop_on_error: true, strict };
         let mut changed = Vec::new();
-        let mut at = 0;
+        let (mut at, mut replaced) = (0, None);
         while let Some(items) = all.items.get(at..).filter(|items| !items.is_empty()) {
             let answers = self.kube().apply(items, options);
             let mut failed = None;
             for (answer, reference) in answers.into_iter().zip(all.references.get(at..).unwrap_or_default()) {
                 at += 1;
-                if let Ok(ApplyAnswer { left: Some(words), .. }) = &answer {
-                    let message = format!("what others added to {reference} cannot be taken away: {words}");
-                    self.ctx().publish(&Event::warning("AdditionsStay", message));
-                }
+                self.tell_left(&answer, reference);
                 match answer {
                     Ok(applied) if applied.change == Change::Unchanged => {}
                     Ok(applied) => {
@@ -104,16 +114,15 @@ impl Call<'_> {
             }
             match failed {
                 None => break,
-                Some((error, reference)) if replace && is_replaceable(&error, reference) => {
-                    let reason: &dyn fmt::Display = &error;
-                    self.ctx().log(Level::Info, format_args!("replacing {reference}"), &[("reason", reason)]);
-                    self.delete_for_replacement(reference)?;
-                    at -= 1;
-                    if let Some(refused) = self.apply_anew(all, at)? {
-                        return Ok(refused);
+                Some((error, reference))
+                    if replace && replaced != Some(at) && is_replaceable(&error, reference) =>
+                {
+                    match self.clear(reference, &error)? {
+                        Cleared::Foreign => return of_failure(error, reference),
+                        Cleared::Going => return Ok(Applied::Replacing(reference.clone())),
+                        // Once more from this one on.
+                        Cleared::Gone => (replaced, at) = (Some(at), at - 1),
                     }
-                    changed.push(Changed { reference: reference.clone(), taken: Vec::new() });
-                    at += 1;
                 }
                 Some((error, reference)) => return of_failure(error, reference),
             }
@@ -121,25 +130,70 @@ impl Call<'_> {
         Ok(Applied::Done(changed))
     }
 
+    /// Applies all objects, also when some are refused: what stands in the way of one is no reason to leave the others as
+    /// somebody changed them. A failure that passes ends it. Answers what had to be changed, and what failed.
+    pub(crate) fn apply_each(&self, all: &Items<'_>) -> (Vec<Changed>, Option<Error>) {
+        let strict = self.is_strict();
+        let options = ApplyOptions { force: true, dry_run: false, stop_on_error: true, strict };
+        let (mut changed, mut refused, mut at) = (Vec::new(), Vec::new(), 0);
+        while let Some(items) = all.items.get(at..).filter(|items| !items.is_empty()) {
+            let (answers, before) = (self.kube().apply(items, options), at);
+            for (answer, reference) in answers.into_iter().zip(all.references.get(at..).unwrap_or_default()) {
+                at += 1;
+                self.tell_left(&answer, reference);
+                match answer {
+                    Ok(applied) if applied.change == Change::Unchanged => {}
+                    Ok(applied) => {
+                        changed.push(Changed { reference: reference.clone(), taken: applied.taken });
+                    }
+                    Err(error) => {
+                        refused.push(match error {
+                            KubeError::UnknownKind(kind) => format!("the cluster does not serve {kind}"),
+                            error if is_refusal(&error) => format!("{}: {error}", cannot_apply(reference)),
+                            error => {
+                                return (changed, Some(Error::from(error).context(cannot_apply(reference))));
+                            }
+                        });
+                        // What follows it was not tried.
+                        break;
+                    }
+                }
+            }
+            if at == before {
+                break;
+            }
+        }
+        (changed, refusals(refused))
+    }
+
+    /// Tells what of others cannot be taken away.
+    fn tell_left(&self, answer: &Result<ApplyAnswer, KubeError>, reference: &ObjectRef) {
+        if let Ok(ApplyAnswer { left: Some(words), .. }) = answer {
+            let message = format!("what others added to {reference} cannot be taken away: {words}");
+            self.ctx().publish(&Event::warning("AdditionsStay", message));
+        }
+    }
+
     /// Whether what others added to objects of the release is taken away.
     pub(crate) fn is_strict(&self) -> bool {
         self.settings().release.drift_detection.mode == DriftMode::Strict
     }
 
-    fn apply_anew(&self, all: &Items<'_>, at: usize) -> Result<Option<Applied>, Error> {
-        let (Some(item), Some(reference)) = (all.items.get(at), all.references.get(at)) else {
-            return Ok(None);
-        };
-        let options = ApplyOptions { force: true, strict: self.is_strict(), ..ApplyOptions::default() };
-        match self.kube().apply(std::slice::from_ref(item), options).pop() {
-            Some(Err(error)) => of_failure(error, reference).map(Some),
-            _ => Ok(None),
+    /// Deletes an object that is to be made anew, once.
+    fn clear(&self, reference: &ObjectRef, refusal: &KubeError) -> Result<Cleared, Error> {
+        let failed = |error: KubeError| Error::from(error).context(format_args!("replacing {reference}"));
+        let look = || ownership::look(self.kube(), self.owner(), reference).map_err(failed);
+        let Some(live) = look()? else { return Ok(Cleared::Gone) };
+        if live.foreign.is_some() {
+            return Ok(Cleared::Foreign);
         }
-    }
-
-    fn delete_for_replacement(&self, reference: &ObjectRef) -> Result<(), Error> {
-        let deleted = self.kube().delete_ref(reference, &DeleteOptions::default());
-        deleted.map(drop).map_err(|error| Error::from(error).context(format_args!("replacing {reference}")))
+        if !live.is_going {
+            let reason: &dyn fmt::Display = refusal;
+            self.ctx().log(Level::Info, format_args!("replacing {reference}"), &[("reason", reason)]);
+            let options = DeleteOptions { uid: Some(live.uid), ..DeleteOptions::default() };
+            self.kube().delete_ref(reference, &options).map_err(failed)?;
+        }
+        Ok(look()?.map_or(Cleared::Gone, |_| Cleared::Going))
     }
 
     /// Tells whose fields became the release's own.
@@ -152,17 +206,20 @@ impl Call<'_> {
     }
 
     /// Asks the API server what it would say to these objects, changing nothing. What depends on other objects of the
-    /// same release (a namespace, a kind) cannot be answered before those are there, and counts as accepted.
+    /// same release (a namespace, a kind) cannot be answered before those are there, and counts as accepted. Answers the
+    /// kinds that the cluster does not serve.
     ///
     /// # Errors
     /// The first refusal, and passing failures.
-    pub(crate) fn rehearse(&self, all: &Items<'_>, replace: bool) -> Result<(), Error> {
+    pub(crate) fn rehearse(&self, all: &Items<'_>, replace: bool) -> Result<Vec<Gvk>, Error> {
         let options = ApplyOptions { force: true, dry_run: true, ..ApplyOptions::default() };
         let answers = self.kube().apply(all.items, options);
         let defined = defined_kinds(all);
+        let mut unknown = Vec::new();
         for (answer, reference) in answers.into_iter().zip(all.references) {
             match answer {
-                Ok(_) | Err(KubeError::UnknownKind(_) | KubeError::NotFound(_)) => {}
+                Ok(_) | Err(KubeError::NotFound(_)) => {}
+                Err(KubeError::UnknownKind(kind)) => unknown.push(kind),
                 // Judged by a definition, or beside an object, that the release is about to change.
                 Err(KubeError::Invalid(status))
                     if defined.contains(&(reference.kind.group.clone(), reference.kind.kind.clone()))
@@ -171,25 +228,29 @@ impl Call<'_> {
                 Err(error) => return Err(Error::from(error).context(cannot_apply(reference))),
             }
         }
-        Ok(())
+        Ok(unknown)
     }
 
     /// Deletes what only the origins of a revision have: not what its live annotation keeps, nor what is not the
-    /// release's.
+    /// release's. The inner error is a refusal.
     ///
     /// # Errors
     /// Passing failures.
-    pub(crate) fn prune(&self, origins: &[Object], wanted: &BTreeSet<Key>) -> Result<Applied, Error> {
+    pub(crate) fn prune(
+        &self,
+        origins: &[Object],
+        wanted: &BTreeSet<Key>,
+    ) -> Result<Result<(), String>, Error> {
         for object in origins.iter().filter(|object| !wanted.contains(&object.key())) {
             match self.delete(object, true) {
                 Ok(_) => {}
                 Err(error) if is_refusal(&error) => {
-                    return Ok(Applied::Refused(format!("failed to delete resource {object}: {error}")));
+                    return Ok(Err(format!("failed to delete resource {object}: {error}")));
                 }
                 Err(error) => return Err(Error::from(error).context(format_args!("deleting {object}"))),
             }
         }
-        Ok(Applied::Done(Vec::new()))
+        Ok(Ok(()))
     }
 
     /// Deletes one object if it is the release's. True: there was something to delete.
@@ -237,14 +298,39 @@ pub(crate) fn listed(objects: &[impl ToString]) -> String {
     objects.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
+/// How the API server says that a field stays as it was created; each kind has its own words (`pkg/apis/*/validation`).
+/// Rules of definitions mostly say `immutable`.
+const IMMUTABLE: [&str; 6] = [
+    "immutable",
+    // StatefulSet, StorageClass
+    "Forbidden: updates to",
+    // Service
+    "may not change once set",
+    // RoleBinding, ClusterRoleBinding
+    "cannot change roleRef",
+    // Pod
+    "updates may not change fields other than",
+    // PriorityClass
+    "may not be changed in an update",
+];
+
+/// What was refused, as one failure; none: nothing was.
+fn refusals(mut refused: Vec<String>) -> Option<Error> {
+    refused.dedup();
+    let more = refused.len().saturating_sub(MOST_NAMED);
+    refused.truncate(MOST_NAMED);
+    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+    let message = format!("{}{more}", refused.join("; "));
+    (!refused.is_empty()).then(|| Error::retry("ReconcileError", message))
+}
+
 /// Whether an object can be made anew where it cannot be changed. What holds data, or takes other objects along when
 /// it goes, cannot.
 pub(crate) fn is_replaceable(error: &KubeError, reference: &ObjectRef) -> bool {
     const NEVER: [&str; 4] =
         ["CustomResourceDefinition", "Namespace", "PersistentVolume", "PersistentVolumeClaim"];
     let KubeError::Invalid(status) = error else { return false };
-    let is_immutable =
-        ["immutable", "Forbidden: updates to"].iter().any(|words| status.message.contains(words));
+    let is_immutable = IMMUTABLE.iter().any(|words| status.message.contains(words));
     status.code == 422 && is_immutable && !NEVER.contains(&reference.kind.kind.as_str())
 }
 
@@ -252,12 +338,13 @@ pub(crate) fn is_replaceable(error: &KubeError, reference: &ObjectRef) -> bool {
 pub(crate) fn defined_kinds(all: &Items<'_>) -> BTreeSet<(String, String)> {
     let definitions = all.references.iter().zip(all.items);
     let definitions = definitions.filter(|(reference, _)| reference.kind.kind == "CustomResourceDefinition");
-    let kind = |(_, item): (&ObjectRef, &ApplyItem)| {
-        let definition: Value = serde_json::from_str(&item.object).ok()?;
-        let text = |pointer| Some(definition.pointer(pointer)?.as_str()?.to_owned());
-        Some((text("/spec/group")?, text("/spec/names/kind")?))
-    };
-    definitions.filter_map(kind).collect()
+    definitions.filter_map(|(_, item)| defined_kind(&serde_json::from_str(&item.object).ok()?)).collect()
+}
+
+/// Group and name of the kind that a definition defines.
+pub(crate) fn defined_kind(definition: &Value) -> Option<(String, String)> {
+    let text = |pointer| Some(definition.pointer(pointer)?.as_str()?.to_owned());
+    Some((text("/spec/group")?, text("/spec/names/kind")?))
 }
 
 fn cannot_apply(reference: &ObjectRef) -> String {

@@ -6,15 +6,16 @@ use std::{
 };
 
 use helm_release::{Hook, Limit, Marks, Operation, Release, Status, Stored};
-use pilothouse_sdk::{ApplyItem, ApplyOptions, Error, Event, KubeError, ObjectRef, Ownership, Watch};
+use pilothouse_sdk::{ApplyItem, ApplyOptions, Error, Event, KubeError, Ownership, Watch};
 use serde_json::Value;
 
 use crate::{
-    apply::{self, Items},
+    apply,
+    drive::waiting_for,
     elsewhere::Origin,
     objects::{self, Object},
     options::Definitions,
-    overrides, ownership,
+    overrides,
     reconcile::{Reconciliation, Step},
     releases::Prepared,
     render::Candidate,
@@ -22,11 +23,11 @@ use crate::{
 };
 
 /// A revision that is about to begin.
-struct Plan {
-    candidate: Candidate,
-    revision: u32,
-    attempt: u32,
-    status: Status,
+pub(crate) struct Plan {
+    pub(crate) candidate: Candidate,
+    pub(crate) revision: u32,
+    pub(crate) attempt: u32,
+    pub(crate) status: Status,
     labels: BTreeMap<String, String>,
     first_deployed: Option<jiff::Timestamp>,
     /// What an install found there already.
@@ -61,7 +62,7 @@ impl Reconciliation<'_> {
         let status = Status::PendingInstall;
         let found = BTreeSet::new();
         let mut plan = Plan { candidate, revision, attempt, status, labels, first_deployed: None, found };
-        plan.found = self.check(&plan, "install").map_err(failed)?;
+        plan.found = self.check(&plan, "install").map_err(failed)?.found;
         let operation = self.begin(plan).map_err(failed)?;
         self.carry_on(operation)
     }
@@ -128,8 +129,12 @@ impl Reconciliation<'_> {
             first_deployed: current.release.info.first_deployed,
             found: BTreeSet::new(),
         };
-        self.check(&plan, "update").map_err(failed)?;
+        let checked = self.check(&plan, "update").map_err(failed)?;
         let policy = self.call.settings().release.upgrade.crds.unwrap_or(Definitions::Skip);
+        // Begun without it, the release would be left between two revisions.
+        if let Some(kind) = self.first_missing(&plan, &checked.unknown, policy).map_err(failed)? {
+            return Ok(Prospect::Wait(waiting_for(&kind)));
+        }
         Ok(match self.bring_definitions(policy).map_err(failed)? {
             Some(pause) => Prospect::Wait(pause),
             None => Prospect::Begin(Box::new(plan)),
@@ -243,45 +248,9 @@ impl Reconciliation<'_> {
         Ok(Step::Again)
     }
 
-    /// Everything that can be known to go wrong, before anything is stored. Answers which objects that are new to the release
-    /// exist already.
-    fn check(&self, plan: &Plan, action: &str) -> Result<BTreeSet<String>, Error> {
-        let call = self.call;
-        let wanted = call.objects(plan.candidate.manifest())?;
-        let mut origins: Vec<Object> = Vec::new();
-        for entry in self.history.origins(plan.revision) {
-            origins.extend(call.origin_objects(entry)?);
-        }
-        let known = objects::keys(&origins);
-        let new: Vec<&Object> = wanted.iter().filter(|object| !known.contains(&object.key())).collect();
-        let found = ownership::check(call.kube(), call.owner(), &new, action)?;
-        // The first attempt to install into nothing needs no rehearsal: when it fails, it is taken away again.
-        if plan.status == Status::PendingInstall && plan.attempt == 1 && found.is_empty() {
-            return Ok(found);
-        }
-        let keys = objects::keys(&wanted);
-        for gone in origins.iter().filter(|object| !keys.contains(&object.key())) {
-            apply::require(call.kube(), "delete", &gone.reference)?;
-        }
-        let events = if plan.status == Status::PendingInstall {
-            ["pre-install", "post-install"]
-        } else {
-            ["pre-upgrade", "post-upgrade"]
-        };
-        let runs = |hook: &&Hook| hook.events.iter().any(|event| events.contains(&event.as_str()));
-        for hook in plan.candidate.hooks().iter().filter(runs) {
-            for object in call.hook_objects(hook)? {
-                apply::require(call.kube(), "create", &object.reference)?;
-            }
-        }
-        let references: Vec<ObjectRef> = wanted.iter().map(|object| object.reference.clone()).collect();
-        let items = call.items(wanted, self.chart.name());
-        call.rehearse(&Items { references: &references, items: &items }, call.annotations().upgrade_force)?;
-        Ok(found)
-    }
-
     fn begin(&self, plan: Plan) -> Result<Operation, Error> {
         self.tell_overrides();
+        self.tell_repeated(&plan.candidate);
         self.call.store().make_room(&self.history, self.limit())?;
         let Plan { candidate, revision, attempt, status, labels, first_deployed, found } = plan;
         let annotations = self.call.annotations();
@@ -303,6 +272,19 @@ impl Reconciliation<'_> {
         Limit::new(self.call.settings().max_history)
     }
 
+    /// Helm 3 refuses such a chart when it installs it, and Helm 4 takes the last document.
+    fn tell_repeated(&self, candidate: &Candidate) {
+        let Ok(kinds) = self.call.kinds() else { return };
+        let repeated = objects::repeated(candidate.manifest(), &self.call.owner().namespace, &kinds);
+        if !repeated.is_empty() {
+            let message = format!(
+                "the chart makes these more than once, and the last counts: {}",
+                apply::listed(&repeated)
+            );
+            self.call.ctx().publish(&Event::warning("RepeatedObject", message));
+        }
+    }
+
     /// operator-sdk's warning about values that the object does not rule.
     fn tell_overrides(&self) {
         let settings = self.call.settings();
@@ -314,6 +296,19 @@ impl Reconciliation<'_> {
         }
     }
 
+    /// The definitions in the chart's `crds/`.
+    pub(crate) fn definitions(&self) -> Result<Vec<Object>, Error> {
+        let chart = self.chart.parsed.with_dependencies(&self.values);
+        let chart = chart.map_err(|error| Error::permanent("RenderError", error.to_string()))?;
+        let mut definitions = Vec::new();
+        for crd in chart.crds() {
+            let objects = self.call.objects(&String::from_utf8_lossy(&crd.file.data));
+            let failed = |error: Error| error.context(format_args!("failed to install CRD {}", crd.path));
+            definitions.extend(objects.map_err(failed)?);
+        }
+        Ok(definitions)
+    }
+
     /// Brings the definitions in the chart's `crds/`, and waits until they are served (Helm's `installCRDs`). None: nothing to
     /// wait for.
     fn bring_definitions(&self, policy: Definitions) -> Result<Option<Pause>, Error> {
@@ -322,20 +317,12 @@ impl Reconciliation<'_> {
         }
         let call = self.call;
         let mut waits = None;
-        let chart = self.chart.parsed.with_dependencies(&self.values);
-        let chart = chart.map_err(|error| Error::permanent("RenderError", error.to_string()))?;
-        for crd in chart.crds() {
-            let text = String::from_utf8_lossy(&crd.file.data);
-            let objects = call
-                .objects(&text)
-                .map_err(|error| error.context(format_args!("failed to install CRD {}", crd.path)))?;
-            for object in objects {
-                if policy == Definitions::CreateReplace {
-                    self.replace_definition(&object)?;
-                }
-                if !self.is_established(&object)? {
-                    waits = waits.or(Some(object.reference));
-                }
+        for object in self.definitions()? {
+            if policy == Definitions::CreateReplace {
+                self.replace_definition(&object)?;
+            }
+            if !self.is_established(&object)? {
+                waits = waits.or(Some(object.reference));
             }
         }
         call.forget_kinds();

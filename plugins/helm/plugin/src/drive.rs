@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use helm_chart::order::UNINSTALL_ORDER;
 use helm_release::{Act, Action, Entry, History, Hook, Operation, Status, Stored, Tests, Wait};
+use jiff::{SignedDuration, Timestamp};
 use pilothouse_sdk::{Error, Event, Gvk, Level, ObjectRef, Watch};
 
 use crate::{
@@ -12,7 +13,7 @@ use crate::{
     left_alone::Purpose,
     objects::{self, Object},
     readiness::{LOOK_AT_WAITING, WAITING_FOR_READINESS},
-    report::Pause,
+    report::{Pause, WAITING_FOR_KIND},
 };
 
 /// Acts in one call after which an operation is taken to go round in circles.
@@ -115,10 +116,38 @@ impl Call<'_> {
                 if self.first_unknown(&prepared.references)?.as_ref() == Some(&kind) {
                     return Ok(Main::Done(Err(message)));
                 }
-                let until = self.now().checked_add(jiff::SignedDuration::from_secs(1)).ok();
+                let until = self.now().checked_add(SignedDuration::from_secs(1)).ok();
                 Ok(Main::Paused(Pause { until, ..waiting_for(&kind) }))
             }
-            other => Ok(of_applied(other)),
+            Applied::WaitingFor(kind) => self.in_time(operation, waiting_for(&kind)),
+            Applied::Replacing(reference) => self.in_time(operation, self.waiting_for_deletion(reference)),
+            Applied::Refused(message) => Ok(Main::Done(Err(message))),
+        }
+    }
+
+    /// Waits in the middle of an operation. What has something to go back to gives up when that takes longer than objects may
+    /// take to be ready: until then the release is between two revisions.
+    fn in_time(&self, operation: &Operation, pause: Pause) -> Result<Main, Error> {
+        if operation.action() == Action::Install {
+            return Ok(Main::Paused(pause));
+        }
+        let patience = SignedDuration::try_from(self.settings().release.timeout()?).ok();
+        // The record was written when this began.
+        let began = operation.stored().touched().unwrap_or(self.now());
+        let end = patience.and_then(|patience| began.checked_add(patience).ok()).unwrap_or(Timestamp::MAX);
+        if end <= self.now() {
+            return Ok(Main::Done(Err(pause.message)));
+        }
+        Ok(Main::Paused(Pause { until: Some(pause.until.map_or(end, |until| until.min(end))), ..pause }))
+    }
+
+    fn waiting_for_deletion(&self, reference: ObjectRef) -> Pause {
+        Pause {
+            reason: "WaitingForDeletion",
+            message: format!("{reference} is replaced, and its old one is still there"),
+            // Whoever may not watch it looks again.
+            until: self.now().checked_add(LOOK_AT_WAITING).ok(),
+            watches: vec![Watch::object(reference)],
         }
     }
 
@@ -139,7 +168,7 @@ impl Call<'_> {
         for entry in history.origins(revision) {
             origins.extend(self.origin_objects(entry)?);
         }
-        Ok(of_applied(self.prune(&origins, wanted)?))
+        Ok(Main::Done(self.prune(&origins, wanted)?))
     }
 
     /// The objects of an older revision; none when its manifest cannot be read any more, which is logged.
@@ -156,6 +185,21 @@ impl Call<'_> {
         }))
     }
 
+    /// The same for who takes the release away: a record that cannot be read must not hold it.
+    fn origin_objects_left(&self, entry: &Entry) -> Result<Vec<Object>, Error> {
+        match self.store().try_load(entry.revision)? {
+            Ok(stored) => Ok(self.objects(&stored.release.manifest).unwrap_or_default()),
+            Err(error) => {
+                self.ctx().log(
+                    Level::Warn,
+                    format_args!("only what status tells is deleted of it: {error}"),
+                    &[],
+                );
+                Ok(self.remembered_objects())
+            }
+        }
+    }
+
     /// Deletes everything the release may have in the cluster, and waits for it when the object's owner wants that.
     fn delete_all(&self, operation: &Operation, history: &History) -> Result<Main, Error> {
         let stored = operation.stored();
@@ -163,7 +207,8 @@ impl Call<'_> {
         let mut known = objects::keys(&all);
         let present = known.clone();
         for entry in history.origins(stored.release.version) {
-            all.extend(self.origin_objects(entry)?.into_iter().filter(|object| known.insert(object.key())));
+            let left = self.origin_objects_left(entry)?;
+            all.extend(left.into_iter().filter(|object| known.insert(object.key())));
         }
         objects::sort(&mut all, UNINSTALL_ORDER);
         let doomed: Vec<&Object> = all.iter().filter(|object| !object.is_kept()).collect();
@@ -172,17 +217,20 @@ impl Call<'_> {
             self.delete(object, !present.contains(&object.key()))
                 .map_err(|error| Error::from(error).context(format_args!("failed to delete {object}")))?;
         }
-        if self.annotations().uninstall_wait
-            && let Some(left) = self.first_left(&doomed)?
-        {
-            return Ok(Main::Paused(Pause {
-                reason: "WaitingForDeletion",
-                message: format!("Waiting until all resources are deleted: {left} is still there."),
-                watches: vec![Watch::object(left.reference.clone())],
-                until: self.now().checked_add(jiff::SignedDuration::from_secs(30)).ok(),
-            }));
+        Ok(self.still_going(&doomed)?.map_or(Main::Done(Ok(())), Main::Paused))
+    }
+
+    /// What of deleted objects is waited for, when the object's owner wants that.
+    pub(crate) fn still_going(&self, doomed: &[&Object]) -> Result<Option<Pause>, Error> {
+        if !self.annotations().uninstall_wait {
+            return Ok(None);
         }
-        Ok(Main::Done(Ok(())))
+        Ok(self.first_left(doomed)?.map(|left| Pause {
+            reason: "WaitingForDeletion",
+            message: format!("Waiting until all resources are deleted: {left} is still there."),
+            watches: vec![Watch::object(left.reference.clone())],
+            until: self.now().checked_add(SignedDuration::from_secs(30)).ok(),
+        }))
     }
 
     fn finish(&self, operation: &Operation, history: &History) -> Result<(), Error> {
@@ -304,17 +352,10 @@ enum Main {
     Paused(Pause),
 }
 
-fn of_applied(applied: Applied) -> Main {
-    match applied {
-        Applied::Done(_) => Main::Done(Ok(())),
-        Applied::Refused(message) => Main::Done(Err(message)),
-        Applied::WaitingFor(kind) => Main::Paused(waiting_for(&kind)),
-    }
-}
-
-fn waiting_for(kind: &Gvk) -> Pause {
+/// A kind is not served yet; the host tells when it is.
+pub(crate) fn waiting_for(kind: &Gvk) -> Pause {
     let message = format!("the cluster does not serve {kind} yet");
-    Pause { reason: "WaitingForKind", message, watches: Vec::new(), until: None }
+    Pause { reason: WAITING_FOR_KIND, message, watches: Vec::new(), until: None }
 }
 
 fn hook_of(operation: &Operation, place: usize) -> Option<&Hook> {

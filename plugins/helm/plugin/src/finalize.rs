@@ -1,15 +1,17 @@
 //! Takes a release away with its object.
 
+use std::collections::BTreeSet;
+
 use helm_chart::order::UNINSTALL_ORDER;
-use helm_release::{Action, History, Operation, Status};
+use helm_release::{Action, Entry, History, Operation, SecretError, Status, Stored};
 use pilothouse_sdk::{Condition, Error, Event, Finalized, Gvk, ObjectRef};
 use serde_json::Value;
 
 use crate::{
     call::Call,
     drive::Ended,
-    objects,
-    report::{Concern, explain},
+    objects::{self, Object},
+    report::{Concern, Pause, explain},
 };
 
 impl Call<'_> {
@@ -21,15 +23,17 @@ impl Call<'_> {
     pub(crate) fn uninstall(&self) -> Result<Finalized, Error> {
         let failed = |error| explain(error, Concern::Uninstall);
         let history = self.store().history().map_err(failed)?;
-        if history.latest().is_none() {
+        let Some(latest) = history.latest() else {
             return self.uninstall_without_records().map_err(failed);
-        }
+        };
         if !self.is_ours(&history).map_err(failed)? {
             return Ok(Finalized::Done);
         }
-        let Some(operation) = self.uninstall_operation(&history).map_err(failed)? else {
-            return Ok(Finalized::Done);
+        let stored = match self.store().try_load(latest.revision).map_err(failed)? {
+            Ok(stored) => stored,
+            Err(error) => return self.uninstall_unread(&history, &error).map_err(failed),
         };
+        let Some(operation) = self.uninstall_operation(latest, stored) else { return Ok(Finalized::Done) };
         let operation = self.as_set(operation)?;
         match self.drive(operation, &history).map_err(failed)? {
             Ended::Done(stored) => {
@@ -40,26 +44,64 @@ impl Call<'_> {
                 self.ctx().publish(&Event::warning(Concern::Uninstall.reason(), &message));
                 Err(failed(Error::retry(Concern::Uninstall.reason(), message)))
             }
-            Ended::Paused(pause) => {
-                let going =
-                    Condition::new("Deployed", false).reason("UninstallSuccessful").message(&pause.message);
-                let outcome = self.paused(pause, None).condition(going).drop_condition("ReleaseFailed");
-                Ok(Finalized::waiting(outcome))
+            Ended::Paused(pause) => Ok(self.going(pause)),
+        }
+    }
+
+    fn going(&self, pause: Pause) -> Finalized {
+        let going = Condition::new("Deployed", false).reason("UninstallSuccessful").message(&pause.message);
+        Finalized::waiting(self.paused(pause, None).condition(going).drop_condition("ReleaseFailed"))
+    }
+
+    /// The newest record cannot be read, and nobody will make it readable: what is known of the release goes, without hooks,
+    /// since those of an older revision may be wrong. The helm command line passes such a record over as well.
+    fn uninstall_unread(&self, history: &History, error: &SecretError) -> Result<Finalized, Error> {
+        let mut left = self.remembered_objects();
+        for entry in history.life() {
+            if let Ok(stored) = self.store().try_load(entry.revision)? {
+                left.extend(self.objects(&stored.release.manifest).unwrap_or_default());
             }
         }
+        let mut known = BTreeSet::new();
+        left.retain(|object| !object.is_kept() && known.insert(object.key()));
+        objects::sort(&mut left, UNINSTALL_ORDER);
+        self.delete_each(&left, true)?;
+        if let Some(pause) = self.still_going(&left.iter().collect::<Vec<_>>())? {
+            return Ok(self.going(pause));
+        }
+        let message = format!("the release was taken away without its hooks, as far as it is known: {error}");
+        self.ctx().publish(&Event::warning("RecordUnreadable", message));
+        // Whoever is killed here finds the newest again.
+        history
+            .entries()
+            .iter()
+            .try_for_each(|entry| self.store().delete(entry.revision, entry.chunks.as_ref()))?;
+        Ok(Finalized::Done)
+    }
+
+    /// What the object's status says is of the release.
+    pub(crate) fn remembered_objects(&self) -> Vec<Object> {
+        let manifest =
+            self.object().value().pointer("/status/deployedRelease/manifest").and_then(Value::as_str);
+        manifest.and_then(|manifest| self.objects(manifest).ok()).unwrap_or_default()
+    }
+
+    fn delete_each(&self, objects: &[Object], respect_keep: bool) -> Result<(), Error> {
+        objects.iter().try_for_each(|object| {
+            let deleted = self.delete(object, respect_keep);
+            deleted
+                .map(drop)
+                .map_err(|error| Error::from(error).context(format_args!("failed to delete {object}")))
+        })
     }
 
     /// The records are gone, perhaps with their namespace: what the object's status knows of the release goes, as far as it
     /// is the release's.
     fn uninstall_without_records(&self) -> Result<Finalized, Error> {
-        let manifest = self.object().value().pointer("/status/deployedRelease/manifest");
-        let Some(manifest) = manifest.and_then(Value::as_str) else { return Ok(Finalized::Done) };
-        let mut left = self.objects(manifest).unwrap_or_default();
+        let mut left = self.remembered_objects();
+        left.retain(|object| !object.is_kept());
         objects::sort(&mut left, UNINSTALL_ORDER);
-        for object in left.iter().filter(|object| !object.is_kept()) {
-            self.delete(object, false)
-                .map_err(|error| Error::from(error).context(format_args!("failed to delete {object}")))?;
-        }
+        self.delete_each(&left, false)?;
         Ok(Finalized::Done)
     }
 
@@ -74,11 +116,9 @@ impl Call<'_> {
     }
 
     /// None: there is nothing to uninstall.
-    fn uninstall_operation(&self, history: &History) -> Result<Option<Operation>, Error> {
-        let Some(latest) = history.latest() else { return Ok(None) };
-        let mut stored = self.store().load(latest.revision)?;
+    fn uninstall_operation(&self, latest: &Entry, mut stored: Stored) -> Option<Operation> {
         if latest.status == Status::Uninstalling && latest.marks.progress.is_some() {
-            return Ok(Operation::resume(stored, self.now()));
+            return Operation::resume(stored, self.now());
         }
         if self.namespace_is_going() {
             stored.release.hooks.clear();
@@ -86,7 +126,7 @@ impl Call<'_> {
         stored.release.info.deleted = Some(self.now());
         stored.release.set_status(Status::Uninstalling, "Deletion in progress (or silently failed)");
         stored.release.hooks.iter_mut().for_each(|hook| hook.last_run = Default::default());
-        Ok(Operation::begin(stored, self.now()))
+        Operation::begin(stored, self.now())
     }
 
     /// Whether the release of this name belongs to this object: not when another object keeps it, nor when it is of
@@ -106,7 +146,7 @@ impl Call<'_> {
         }
         // Nobody says whose it is: of our chart it is ours, as for operator-sdk.
         let Some(chart) = self.chart_name() else { return Ok(false) };
-        let stored = self.store().load(latest.revision)?;
-        Ok(self.check_collision(&stored, &chart).is_ok())
+        let stored = self.store().try_load(latest.revision)?;
+        Ok(stored.is_ok_and(|stored| self.check_collision(&stored, &chart).is_ok()))
     }
 }

@@ -6,11 +6,14 @@
 
 use std::borrow::Cow;
 
-use pilothouse_sdk::{ApplyItem, Gvk, KubeError, ObjectRef};
+use helm_post_render::LabelSelector;
+use pilothouse_sdk::{ApplyItem, ApplyOptions, Gvk, KubeError, ObjectRef, Taken};
 use serde_json::Value;
 
 use crate::{
+    apply::is_refusal,
     call::Call,
+    live_values,
     options::{IgnoreRule, Target},
     releases::Prepared,
 };
@@ -18,6 +21,9 @@ use crate::{
 /// Says of an object that nobody is to look after it; Flux's annotation means the same.
 const OPT_OUT: [&str; 2] = ["helm.pilothouse.dev/driftDetection", "helm.toolkit.fluxcd.io/driftDetection"];
 const REPLICAS: &str = "/spec/replicas";
+/// Field managers that set replicas of what they do not own: the controller of HorizontalPodAutoscalers, and KEDA, which
+/// goes from zero and to it by itself.
+const AUTOSCALERS: [&str; 3] = ["kube-controller-manager", "keda", "keda-operator"];
 
 /// What stays of an object whoever added it: what a rule names, and how it says that nobody is to look after it.
 pub(crate) fn kept(exception: Option<&Exception>) -> impl Iterator<Item = String> {
@@ -45,6 +51,9 @@ pub(crate) struct Exception {
     pub(crate) whole: bool,
     /// Whether the replicas may be those of an autoscaler that is not of the release.
     pub(crate) scales: bool,
+    /// Whether Kubernetes takes it away when it has come to its end: that it is not there does not say that it was not. A new
+    /// revision makes it anew.
+    pub(crate) expires: bool,
 }
 
 impl Exception {
@@ -64,7 +73,9 @@ impl Exception {
             paths.push(REPLICAS.to_owned());
         }
         let whole = opts_out(object);
-        (whole || scales || !paths.is_empty()).then_some(Self { paths, whole, scales })
+        let is_job = reference.kind.group == "batch" && reference.kind.kind == "Job";
+        let expires = is_job && object.pointer("/spec/ttlSecondsAfterFinished").is_some_and(Value::is_number);
+        (whole || scales || expires || !paths.is_empty()).then_some(Self { paths, whole, scales, expires })
     }
 }
 
@@ -96,50 +107,17 @@ impl Target {
     }
 }
 
+/// Whether a selector as kubectl writes it fits a table. One that is none was refused before.
+fn selects(selector: &str, table: Option<&Value>) -> bool {
+    LabelSelector::parse(selector).is_ok_and(|selector| selector.matches(table))
+}
+
 /// A regular expression that has to fit all of a name. One that is none fits what is spelt like it.
 fn whole_match(pattern: &str, name: &str) -> bool {
     match regex::Regex::new(&format!("^(?:{pattern})$")) {
         Ok(pattern) => pattern.is_match(name),
         Err(_) => pattern == name,
     }
-}
-
-/// A selector as kubectl writes it: `a=b`, `a!=b`, `a`, `!a`, `a in (b, c)`, `a notin (b, c)`, all of which have to fit.
-fn selects(selector: &str, table: Option<&Value>) -> bool {
-    let value = |key: &str| table.and_then(|table| table.get(key.trim())).and_then(Value::as_str);
-    let listed = |list: &str, found: Option<&str>| {
-        let list = list.trim().trim_start_matches('(').trim_end_matches(')');
-        found.is_some_and(|found| list.split(',').any(|word| word.trim() == found))
-    };
-    requirements(selector).into_iter().all(|one| {
-        if let Some((key, list)) = one.split_once(" notin ") {
-            !listed(list, value(key))
-        } else if let Some((key, list)) = one.split_once(" in ") {
-            listed(list, value(key))
-        } else if let Some((key, wanted)) = one.split_once("!=") {
-            value(key) != Some(wanted.trim())
-        } else if let Some((key, wanted)) = one.split_once('=') {
-            value(key) == Some(wanted.trim_start_matches('=').trim())
-        } else if let Some(key) = one.strip_prefix('!') {
-            value(key).is_none()
-        } else {
-            value(one).is_some()
-        }
-    })
-}
-
-/// The parts between commas that stand in no parentheses.
-fn requirements(selector: &str) -> Vec<&str> {
-    let mut depth = 0_u32;
-    let parts = selector.split(|letter| {
-        match letter {
-            '(' => depth += 1,
-            ')' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        letter == ',' && depth == 0
-    });
-    parts.map(str::trim).filter(|part| !part.is_empty()).collect()
 }
 
 impl Call<'_> {
@@ -197,29 +175,26 @@ impl Call<'_> {
             answer => answer?,
         };
         // What is not there is made as the chart has it.
-        let Some(live) = live else { return Ok(Some(Cow::Borrowed(item))) };
+        let Some(live) = live else {
+            let is_over = exception.expires && purpose != Purpose::Operation;
+            return Ok((!is_over).then_some(Cow::Borrowed(item)));
+        };
         if purpose != Purpose::Operation && (exception.whole || opts_out(&live)) {
             return Ok(None);
         }
         let Ok(mut object) = serde_json::from_str::<Value>(&item.object) else {
             return Ok(Some(Cow::Borrowed(item)));
         };
-        let differs = |path: &&String| match (object.pointer(path), live.pointer(path)) {
-            (Some(ours), Some(theirs)) => ours != theirs,
-            _ => false,
-        };
-        let replicas = REPLICAS.to_owned();
-        let by_another =
-            exception.scales && differs(&&replicas) && self.is_scaled_by_another(reference, prepared);
-        let own = exception.paths.iter().filter(differs);
-        let left: Vec<String> = own.chain(by_another.then_some(&replicas)).cloned().collect();
-        if left.is_empty() {
+        let rescaled = live.pointer(REPLICAS).is_some_and(|live| object.pointer(REPLICAS) != Some(live));
+        let by_another = exception.scales
+            && rescaled
+            && !exception.paths.iter().any(|path| path == REPLICAS)
+            && self.is_scaled_by_another(reference, item, prepared)?;
+        let chart = object.clone();
+        let paths = exception.paths.iter().map(String::as_str).chain(by_another.then_some(REPLICAS));
+        live_values::keep(&mut object, &live, paths);
+        if object == chart {
             return Ok(Some(Cow::Borrowed(item)));
-        }
-        for path in &left {
-            if let (Some(ours), Some(theirs)) = (object.pointer_mut(path), live.pointer(path)) {
-                ours.clone_from(theirs);
-            }
         }
         // To say the same of somebody else's field once more would be a write for nothing, unless there is more to see.
         if purpose != Purpose::Operation && !self.is_strict() && holds(&live, &object) {
@@ -235,22 +210,53 @@ impl Call<'_> {
     }
 
     /// Whether an autoscaler that is not of the release scales an object. Asked only where its replicas differ.
-    fn is_scaled_by_another(&self, reference: &ObjectRef, prepared: &Prepared) -> bool {
+    ///
+    /// # Errors
+    /// Passing failures: nobody knows, and nothing may be done on a guess.
+    fn is_scaled_by_another(
+        &self,
+        reference: &ObjectRef,
+        item: &ApplyItem,
+        prepared: &Prepared,
+    ) -> Result<bool, KubeError> {
         let key = (reference.namespace.clone(), reference.kind.kind.clone(), reference.name.clone());
         if prepared.scaled.borrow().contains(&key) {
-            return true;
+            return Ok(true);
         }
         let scalers = Gvk::new("autoscaling", "v2", "HorizontalPodAutoscaler");
         let kube = self.kube().clone().live().only(["spec.scaleTargetRef"]);
         let namespace = reference.namespace.clone().unwrap_or_default();
-        // Whoever may not look at autoscalers has none.
-        let found = kube.list_ref::<Value>(scalers.clone(), namespace.as_str()).all().unwrap_or_default();
-        let found = scaled(found.iter().map(|found| (&scalers, found)));
-        let is_scaled = found.iter().any(|(kind, name)| *kind == key.1 && *name == key.2);
+        let is_scaled = match kube.list_ref::<Value>(scalers.clone(), namespace.as_str()).all() {
+            Ok(found) => {
+                let found = scaled(found.iter().map(|found| (&scalers, found)));
+                found.iter().any(|(kind, name)| *kind == key.1 && *name == key.2)
+            }
+            Err(KubeError::Denied(_)) => self.is_written_by_autoscaler(item)?,
+            Err(error) if is_refusal(&error) || matches!(error, KubeError::UnknownKind(_)) => false,
+            Err(error) => return Err(error),
+        };
         if is_scaled {
             prepared.scaled.borrow_mut().insert(key);
         }
-        is_scaled
+        Ok(is_scaled)
+    }
+
+    /// Whether the replicas of an object were written by an autoscaler, for who may not look at those.
+    fn is_written_by_autoscaler(&self, item: &ApplyItem) -> Result<bool, KubeError> {
+        let options = ApplyOptions { force: true, dry_run: true, ..ApplyOptions::default() };
+        let Some(answer) = self.kube().apply(std::slice::from_ref(item), options).pop() else {
+            return Ok(false);
+        };
+        let is_autoscaler = |taken: &Taken| {
+            AUTOSCALERS.contains(&taken.manager.as_str())
+                && taken.fields.iter().any(|field| field == ".spec.replicas")
+        };
+        match answer {
+            Ok(applied) => Ok(applied.taken.iter().any(is_autoscaler)),
+            // The apply itself tells what is wrong with it.
+            Err(error) if is_refusal(&error) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 }
 
@@ -279,25 +285,6 @@ fn opts_out(live: &Value) -> bool {
 mod tests {
     use super::*;
     use serde_json::json;
-
-    #[test]
-    fn selectors_are_those_of_kubectl() {
-        let labels = json!({"app": "web", "tier": "front"});
-        for (selector, fits) in [
-            ("", true),
-            ("app=web", true),
-            ("app==web, tier=front", true),
-            ("app!=web", false),
-            ("app in (api, web), tier", true),
-            ("app notin (api, web)", false),
-            ("!app", false),
-            ("other", false),
-            ("!other", true),
-        ] {
-            assert_eq!(selects(selector, Some(&labels)), fits, "{selector}");
-        }
-        assert!(!selects("a", None));
-    }
 
     #[test]
     fn targets_fit_whole_names() {

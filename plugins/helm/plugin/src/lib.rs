@@ -11,6 +11,7 @@ mod call;
 mod change;
 mod chart_record;
 mod charts;
+mod check;
 pub mod command;
 mod decorate;
 mod depends;
@@ -22,6 +23,7 @@ mod hooks;
 mod inputs;
 mod kinds;
 mod left_alone;
+mod live_values;
 mod lookup;
 mod mask;
 mod measures;
@@ -90,6 +92,10 @@ impl Reconciler for HelmOperator {
     }
 
     fn finalize(&self, ctx: &Context, object: &Dynamic) -> Result<Finalized, Error> {
+        // Releases are in namespaces: it never had one.
+        if object.namespace().is_none() {
+            return Ok(Finalized::Done);
+        }
         let call = Call::open(self, ctx, object)?;
         let result = call.uninstall();
         call.stands_at(State::Uninstalling);

@@ -76,11 +76,28 @@ impl fmt::Display for Object {
 
 /// Reads a manifest. Objects of namespaced kinds get the release's namespace when they name none; lists are taken
 /// apart; documents without content are left out; an object that leaves its name to the server gets one made of its
-/// content, so that the same object keeps it.
+/// content, so that the same object keeps it. Of several documents of one object the last counts, as for Helm 4: all of
+/// them applied, each would undo what the one before it did, for ever.
 ///
 /// # Errors
 /// [`ObjectsError`] for the first document that is no object.
 pub(crate) fn parse(manifest: &str, namespace: &str, kinds: &Kinds) -> Result<Vec<Object>, ObjectsError> {
+    let mut objects = parse_all(manifest, namespace, kinds)?;
+    let mut known = BTreeSet::new();
+    let last: Vec<bool> = objects.iter().rev().map(|object| known.insert(object.key())).collect();
+    let mut last = last.into_iter().rev();
+    objects.retain(|_| last.next().unwrap_or(true));
+    Ok(objects)
+}
+
+/// Objects that a manifest has more than once, each once.
+pub(crate) fn repeated(manifest: &str, namespace: &str, kinds: &Kinds) -> Vec<Object> {
+    let all = parse_all(manifest, namespace, kinds).unwrap_or_default();
+    let (mut known, mut again) = (BTreeSet::new(), BTreeSet::new());
+    all.into_iter().filter(|object| !known.insert(object.key()) && again.insert(object.key())).collect()
+}
+
+fn parse_all(manifest: &str, namespace: &str, kinds: &Kinds) -> Result<Vec<Object>, ObjectsError> {
     let mut objects = Vec::new();
     for document in split_manifests(manifest) {
         let json = helm_yaml::yaml_to_json(document.as_bytes(), Duplicates::LastWins)
@@ -108,8 +125,8 @@ fn collect(
     let kind = text("kind").ok_or_else(|| missing("Kind"))?;
     let api_version = text("apiVersion").ok_or_else(|| missing("apiVersion"))?;
     let gvk = Gvk::from_api_version(api_version, kind);
-    if kind.ends_with("List")
-        && let Some(Value::Array(items)) = fields.get_mut("items").map(Value::take)
+    let is_list = kind.ends_with("List");
+    if is_list && let Some(items) = fields.get_mut("items").and_then(Value::as_array_mut).map(std::mem::take)
     {
         return items.into_iter().try_for_each(|item| collect(item, document, namespace, kinds, objects));
     }
@@ -233,6 +250,32 @@ mod tests {
         let objects =
             read(&format!("apiVersion: v1\nkind: List\nitems:\n{}{}", item("a"), item("b"))).unwrap();
         assert_eq!(objects.len(), 2);
+    }
+
+    #[test]
+    fn of_several_documents_of_one_object_the_last_counts() {
+        let map = |name: &str, more: &str| {
+            format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}{more}}}\n---\n")
+        };
+        let manifest = [map("a", ""), map("b", ""), map("a", ", namespace: shop, labels: {x: y}")].concat();
+        let names: Vec<_> =
+            read(&manifest).unwrap().into_iter().map(|object| object.reference.to_string()).collect();
+        assert_eq!(names, ["v1 ConfigMap shop/b", "v1 ConfigMap shop/a"]);
+        assert_eq!(read(&manifest).unwrap()[1].value["metadata"]["labels"]["x"], "y");
+        let again = [manifest, map("a", "")].concat();
+        assert_eq!(repeated(&again, "shop", &kinds()).len(), 1);
+    }
+
+    #[test]
+    fn a_kind_that_only_ends_like_a_list_keeps_its_items() {
+        let one = "apiVersion: example.com/v1\nkind: AllowList\nmetadata: {name: a}\n";
+        for items in ["{a: 1}", "word", "null"] {
+            let objects = read(&format!("{one}items: {items}\n")).unwrap();
+            assert_eq!(objects.len(), 1);
+            let wanted = helm_yaml::yaml_to_json(items.as_bytes(), Duplicates::LastWins).unwrap();
+            assert_eq!(objects[0].value["items"], wanted);
+        }
+        assert_eq!(read(one).unwrap()[0].value.get("items"), None);
     }
 
     #[test]

@@ -3,9 +3,10 @@
 
 use std::time::Duration;
 
+use helm_post_render::LabelSelector;
 use pilothouse_sdk::Error;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::go_duration;
 
@@ -232,15 +233,36 @@ impl Options {
                     Error::permanent("InvalidConfiguration", message)
                 })?;
             }
+            for selector in [&rule.target.label_selector, &rule.target.annotation_selector] {
+                LabelSelector::parse(selector).map_err(|error| {
+                    let message =
+                        format!("release.driftDetection.ignore: {selector:?} is no selector: {error}");
+                    Error::permanent("InvalidConfiguration", message)
+                })?;
+            }
         }
         Ok(())
+    }
+
+    /// What can be read of options some of which cannot.
+    pub(crate) fn readable(options: Map<String, Value>) -> Self {
+        let mut kept = Map::new();
+        let mut found = Self::default();
+        for (name, value) in options {
+            let more: Map<_, _> = kept.clone().into_iter().chain([(name, value)]).collect();
+            let read = serde_json::from_value::<Self>(Value::Object(more.clone())).ok();
+            if let Some(read) = read.filter(|read| read.check().is_ok()) {
+                (kept, found) = (more, read);
+            }
+        }
+        found
     }
 
     /// What is done to rendered objects, as `helm-post-render` reads it; none: nothing.
     pub(crate) fn post_rendering(&self) -> Option<Value> {
         let parts = [("postRenderers", &self.post_renderers), ("commonMetadata", &self.common_metadata)];
         let set = parts.into_iter().filter(|(_, value)| !value.is_null());
-        let spec: serde_json::Map<_, _> = set.map(|(name, value)| (name.to_owned(), value.clone())).collect();
+        let spec: Map<_, _> = set.map(|(name, value)| (name.to_owned(), value.clone())).collect();
         (!spec.is_empty()).then_some(Value::Object(spec))
     }
 

@@ -19,6 +19,8 @@ pub(crate) struct Live {
     pub(crate) foreign: Option<String>,
     /// Whether its live annotation says that it outlives the release, in the one spelling Helm knows for updates.
     pub(crate) kept: bool,
+    /// Whether it is being deleted.
+    pub(crate) is_going: bool,
 }
 
 /// Looks at an object. None: there is none, or the cluster does not serve its kind.
@@ -26,7 +28,8 @@ pub(crate) struct Live {
 /// # Errors
 /// What the cluster refuses.
 pub(crate) fn look(kube: &Kube, owner: &Owner, reference: &ObjectRef) -> Result<Option<Live>, KubeError> {
-    let kube = kube.clone().live().only(["metadata.labels", "metadata.annotations"]);
+    let kube =
+        kube.clone().live().only(["metadata.labels", "metadata.annotations", "metadata.deletionTimestamp"]);
     let found: Option<Value> = match kube.get_ref(reference) {
         Ok(found) => found,
         Err(KubeError::UnknownKind(_) | KubeError::NotFound(_)) => None,
@@ -36,6 +39,7 @@ pub(crate) fn look(kube: &Kube, owner: &Owner, reference: &ObjectRef) -> Result<
         uid: found.pointer("/metadata/uid").and_then(Value::as_str).unwrap_or_default().to_owned(),
         foreign: foreign(&found, &owner.release, &owner.namespace),
         kept: entry(&found, "annotations", "helm.sh/resource-policy") == Some("keep"),
+        is_going: found.pointer("/metadata/deletionTimestamp").is_some(),
     }))
 }
 

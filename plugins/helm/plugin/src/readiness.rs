@@ -2,7 +2,7 @@
 
 use helm_health::{Health, has_status, health_at};
 use jiff::{SignedDuration, Timestamp};
-use pilothouse_sdk::{Gvk, Kube, KubeError, Outcome, Trigger};
+use pilothouse_sdk::{Gvk, Kube, KubeError, ObjectRef, Outcome, Trigger};
 use serde_json::Value;
 
 use crate::{call::Call, releases::Prepared};
@@ -15,6 +15,8 @@ pub(crate) const NOT_READY: &str = "NotReady";
 pub(crate) const LOOK_AT_WAITING: SignedDuration = SignedDuration::from_secs(10);
 /// So often objects that will not get there are.
 const LOOK_AT_FAILED: SignedDuration = SignedDuration::from_secs(30);
+/// So long caches may not know what an operation created.
+const FRESH: SignedDuration = SignedDuration::from_mins(1);
 /// So many objects are named.
 const MOST_NAMED: usize = 5;
 
@@ -85,14 +87,20 @@ impl Call<'_> {
 
     fn readiness_in(&self, kube: &Kube, prepared: &Prepared) -> Result<Readiness, KubeError> {
         let mut readiness = Readiness::default();
-        for reference in &prepared.references {
+        for (at, reference) in prepared.references.iter().enumerate() {
             if !has_status(&reference.kind.group, &reference.kind.kind) {
                 continue;
             }
-            let found: Option<Value> = match kube.get_ref(reference) {
-                Err(KubeError::UnknownKind(_) | KubeError::NotFound(_)) => None,
-                answer => answer?,
-            };
+            let mut found = there(kube, reference)?;
+            if found.is_none() && prepared.exceptions.get(&at).is_some_and(|exception| exception.expires) {
+                // Caches may not have heard of it yet.
+                if self.is_fresh(prepared) {
+                    found = there(&kube.clone().live(), reference)?;
+                }
+                if found.is_none() {
+                    continue;
+                }
+            }
             let health = found.map(|found| health_at(&found, self.now().as_second()));
             let name = format!("{} {}", reference.kind.kind, reference.name);
             match health {
@@ -106,6 +114,12 @@ impl Call<'_> {
             }
         }
         Ok(readiness)
+    }
+
+    /// Whether a revision was deployed so lately that caches may not have its objects.
+    fn is_fresh(&self, prepared: &Prepared) -> bool {
+        let began = prepared.last_deployed.unwrap_or(Timestamp::MIN);
+        self.now().duration_since(began) < FRESH
     }
 
     /// The state of the owner of a release that is deployed as wanted.
@@ -157,6 +171,14 @@ impl Call<'_> {
         let began = prepared.last_deployed.into_iter().chain(lost).max()?;
         let patience = self.settings().release.timeout().ok()?;
         began.checked_add(SignedDuration::try_from(patience).ok()?).ok()
+    }
+}
+
+/// The object; none: it is not there, or nobody serves its kind.
+fn there(kube: &Kube, reference: &ObjectRef) -> Result<Option<Value>, KubeError> {
+    match kube.get_ref(reference) {
+        Err(KubeError::UnknownKind(_) | KubeError::NotFound(_)) => Ok(None),
+        answer => answer,
     }
 }
 

@@ -57,9 +57,18 @@ pub(crate) fn read(object: &Dynamic, suppress_override_values: bool) -> Result<S
     })
 }
 
-/// As much of the settings as it takes to let a `Release` go whose specification cannot be read.
-pub(crate) fn bare(object: &Dynamic) -> Settings {
-    let name = object.value().pointer("/spec/releaseName").and_then(Value::as_str);
+/// What can be read of a specification some of which cannot: enough to let a `Release` go.
+pub(crate) fn readable(object: &Dynamic) -> Settings {
+    let mut spec = object.value().get("spec").and_then(Value::as_object).cloned().unwrap_or_default();
+    let name = spec.get("releaseName").and_then(Value::as_str).filter(|name| !name.is_empty());
+    let settings = Settings { release_name: name.map(str::to_owned), ..bare() };
+    let settings = settings.with_readable_timeout(spec.get("hookTimeout"));
+    spec.retain(|key, _| !OWN.contains(&key.as_str()));
+    Settings { release: Options::readable(spec), ..settings }
+}
+
+/// Settings that nobody wrote.
+pub(crate) fn bare() -> Settings {
     Settings {
         chart: ChartSetting::Elsewhere(Elsewhere::default()),
         override_values: Default::default(),
@@ -68,7 +77,7 @@ pub(crate) fn bare(object: &Dynamic) -> Settings {
         max_history: 10,
         hook_timeout: None,
         release: Options::default(),
-        release_name: name.filter(|name| !name.is_empty()).map(str::to_owned),
+        release_name: None,
         values: None,
     }
 }

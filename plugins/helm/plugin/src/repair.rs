@@ -7,7 +7,7 @@ use pilothouse_sdk::{ApplyOptions, Change, Error, Event, KubeError, Watch};
 use serde_json::Value;
 
 use crate::{
-    apply::{Applied, Changed, Items, is_refusal, listed},
+    apply::{Changed, Items, is_refusal, listed},
     call::Call,
     drive::Ended,
     left_alone::Purpose,
@@ -38,29 +38,25 @@ impl Call<'_> {
         if mode == DriftMode::Warn {
             return self.differing(&items).map_err(|error| failed(error.into()));
         }
-        match self.apply(&items, false).map_err(failed)? {
-            Applied::Done(changed) if changed.is_empty() => Ok(Vec::new()),
-            Applied::Done(changed) => {
-                if adopts {
-                    let objects = changed.len();
-                    let message = format!(
-                        "took over revision {}: {objects} of its objects got our marks",
-                        prepared.revision
-                    );
-                    self.ctx().publish(&Event::normal("ReleaseAdopted", message));
-                    self.tell_taken(prepared.revision, &changed);
-                    return Ok(Vec::new());
-                }
-                let message = format!("changed back to revision {}: {}", prepared.revision, listed(&changed));
-                self.count_drift(&changed);
-                self.ctx().publish(&Event::normal("DriftCorrected", message));
-                Ok(Vec::new())
-            }
-            Applied::Refused(message) => Err(failed(Error::retry("ReconcileError", message))),
-            Applied::WaitingFor(kind) => {
-                Err(failed(Error::retry("KindNotServed", format!("the cluster does not serve {kind}"))))
-            }
+        let (changed, failure) = self.apply_each(&items);
+        if !changed.is_empty() {
+            self.tell_repaired(prepared, &changed, adopts);
         }
+        failure.map_or(Ok(Vec::new()), |error| Err(failed(error)))
+    }
+
+    fn tell_repaired(&self, prepared: &Prepared, changed: &[Changed], adopts: bool) {
+        let revision = prepared.revision;
+        if adopts {
+            let message =
+                format!("took over revision {revision}: {} of its objects got our marks", changed.len());
+            self.ctx().publish(&Event::normal("ReleaseAdopted", message));
+            self.tell_taken(revision, changed);
+            return;
+        }
+        let message = format!("changed back to revision {revision}: {}", listed(changed));
+        self.count_drift(changed);
+        self.ctx().publish(&Event::normal("DriftCorrected", message));
     }
 
     /// Which objects are not as they would be applied.

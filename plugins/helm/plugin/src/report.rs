@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use helm_release::decision::NEVER;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use pilothouse_sdk::{Condition, Error, Event, ObjectRef, Outcome, Trigger, Watch, WatchTarget};
 use serde_json::{Value, json};
 
@@ -68,6 +68,9 @@ pub(crate) fn explain(error: Error, concern: Concern) -> Error {
     let condition = concern.failed(error.message());
     error.condition(condition)
 }
+
+/// The reason of the host's conditions while a kind is not served.
+pub(crate) const WAITING_FOR_KIND: &str = "WaitingForKind";
 
 /// Something that has to happen before the call can go on.
 #[derive(Debug, Clone, PartialEq)]
@@ -174,13 +177,34 @@ impl Call<'_> {
     /// Something has to happen first.
     pub(crate) fn paused(&self, pause: Pause, prepared: Option<&Prepared>) -> Outcome {
         self.stands_at(State::Pending);
-        let mut outcome = Outcome::progressing(pause.reason, pause.message);
+        let expected = self.expected_until(&pause);
+        let mut outcome = if expected.is_some_and(|until| until <= self.now()) {
+            Outcome::stalled(pause.reason, pause.message)
+        } else {
+            Outcome::progressing(pause.reason, pause.message)
+        };
         outcome = outcome.condition(Condition::new("Initialized", true));
         outcome = pause.watches.into_iter().fold(outcome, Outcome::watch);
-        if let Some(until) = pause.until {
+        let expected = expected.filter(|until| *until > self.now());
+        if let Some(until) = pause.until.into_iter().chain(expected).min() {
             outcome = outcome.requeue_after(self.wait(until));
         }
         self.watched(outcome, prepared)
+    }
+
+    /// Until when what is waited for is expected to come by itself; none: for ever. That is told, and waited for all the same.
+    fn expected_until(&self, pause: &Pause) -> Option<Timestamp> {
+        if pause.reason != WAITING_FOR_KIND {
+            return None;
+        }
+        let conditions = self.object().value().pointer("/status/conditions").and_then(Value::as_array);
+        let told = conditions
+            .into_iter()
+            .flatten()
+            .find(|known| known["type"] == "Ready" && known["reason"] == WAITING_FOR_KIND);
+        let since = told.and_then(|told| told["lastTransitionTime"].as_str()?.parse().ok());
+        let patience = SignedDuration::try_from(self.settings().release.timeout().ok()?).ok()?;
+        since.unwrap_or(self.now()).checked_add(patience).ok()
     }
 
     /// Adds what the release is woken by: its records, and its objects unless the entry does not want that.

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use pilothouse_sdk::{Context, Dynamic, Error, Level};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::{elsewhere::Elsewhere, go_duration, options::Options, release_spec};
 
@@ -72,15 +72,43 @@ fn ten() -> u32 {
 impl Settings {
     /// Reads them.
     pub(crate) fn read(ctx: &Context, object: &Dynamic) -> Result<Self, Error> {
-        let kind: Kind = ctx.binding()?;
-        if !kind.from_spec {
-            return ctx.binding().and_then(Self::checked);
-        }
-        match release_spec::read(object, kind.suppress_override_values).and_then(Self::checked) {
-            // What is wrong with it must not hold it.
-            Err(_) if object.is_deleting() => Ok(release_spec::bare(object)),
+        let kind: Result<Kind, Error> = ctx.binding();
+        let settings = match &kind {
+            Ok(kind) if kind.from_spec => {
+                release_spec::read(object, kind.suppress_override_values).and_then(Self::checked)
+            }
+            _ => ctx.binding().and_then(Self::checked),
+        };
+        match settings {
+            // What is wrong with them must not hold an object that is to go.
+            Err(_) if object.is_deleting() && kind.is_ok_and(|kind| kind.from_spec) => {
+                Ok(release_spec::readable(object))
+            }
+            Err(_) if object.is_deleting() => Ok(Self::readable(ctx.binding().unwrap_or_default())),
             settings => settings,
         }
+    }
+
+    /// What can be read of an entry some of which cannot. Nothing that takes a release away needs the chart.
+    fn readable(mut entry: Map<String, Value>) -> Self {
+        let mut settings = Self { chart: ChartSetting::Asset(String::new()), ..release_spec::bare() };
+        if let Some(Value::Object(options)) = entry.remove("release") {
+            settings.release = Options::readable(options);
+        }
+        if let Some(chart) = entry.remove("chart").and_then(|chart| serde_json::from_value(chart).ok()) {
+            settings.chart = chart;
+        }
+        if let Some(watches) = entry.get("watchDependentResources").and_then(Value::as_bool) {
+            settings.watch_dependent_resources = watches;
+        }
+        settings.with_readable_timeout(entry.get("hookTimeout"))
+    }
+
+    /// With this `hookTimeout`, if it is one.
+    pub(crate) fn with_readable_timeout(self, timeout: Option<&Value>) -> Self {
+        let hook_timeout = timeout.and_then(Value::as_str).map(str::to_owned);
+        let with = Self { hook_timeout, ..self.clone() };
+        if with.hook_timeout().is_ok() { with } else { self }
     }
 
     fn checked(self) -> Result<Self, Error> {

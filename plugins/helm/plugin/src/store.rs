@@ -3,7 +3,10 @@
 //! A record that no Secret can hold is in chunks: they are written before the Secret that names them and deleted after it,
 //! so whatever is broken off leaves chunks that nobody names, and the next listing takes those away.
 
-use helm_release::{Chunks, Entry, History, Limit, Listed, Marks, Stored, chunks_of, secret_name, selector};
+use helm_release::{
+    Chunks, Entry, History, Limit, Listed, Marks, SecretError, Stored, can_have_records, chunks_of,
+    secret_name, selector,
+};
 use jiff::Timestamp;
 use pilothouse_sdk::{Context, DeleteOptions, Error, Gvk, KubeError, Level, ObjectRef, Ownership, Patch};
 use serde_json::{Value, json};
@@ -39,6 +42,9 @@ impl<'a> Store<'a> {
     /// What the API server knows about all revisions. A Secret with the release's labels that is no record is logged and left
     /// out; chunks that no record has are deleted.
     pub(crate) fn history(&self) -> Result<History, Error> {
+        if !can_have_records(self.release) {
+            return Ok(History::default());
+        }
         let kube = self.ctx.kube().live().only(NOTES);
         let secrets = kube.list_ref::<Value>(secret_kind(), self.namespace).labels(selector(self.release));
         let secrets =
@@ -80,31 +86,44 @@ impl<'a> Store<'a> {
 
     /// A record out of its Secret and its chunks.
     fn read(&self, secret: &Value) -> Result<Stored, Error> {
+        self.try_read(secret)?.map_err(|error| Error::retry("InvalidRelease", error.to_string()))
+    }
+
+    /// The same, with what is wrong with the record apart from what the cluster refuses.
+    fn try_read(&self, secret: &Value) -> Result<Result<Stored, SecretError>, Error> {
         let name = secret.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
         let mut chunks: Vec<Value> = Vec::new();
         for name in chunks_of(secret).iter().flat_map(|chunks| chunks.names(name)) {
             let chunk = self.ctx.kube().live().only(["data"]).get_ref(&self.secret(name));
             chunks.extend(chunk.map_err(|error| self.explain("failed to get release", error))?);
         }
-        Stored::read_with(secret, &chunks).map_err(|error| Error::retry("InvalidRelease", error.to_string()))
+        Ok(Stored::read_with(secret, &chunks))
     }
 
     /// A revision with its record, from the API server.
     pub(crate) fn load(&self, revision: u32) -> Result<Stored, Error> {
+        self.read(&self.fetch(revision)?)
+    }
+
+    /// The same for who can do without it: the inner error is what is wrong with the record, and stays wrong.
+    pub(crate) fn try_load(&self, revision: u32) -> Result<Result<Stored, SecretError>, Error> {
+        self.try_read(&self.fetch(revision)?)
+    }
+
+    fn fetch(&self, revision: u32) -> Result<Value, Error> {
         let secret: Option<Value> = self
             .ctx
             .kube()
             .live()
             .get_ref(&self.reference(revision))
             .map_err(|error| self.explain("failed to get release", error))?;
-        let Some(secret) = secret else {
-            return Err(Error::retry_after(
+        secret.ok_or_else(|| {
+            Error::retry_after(
                 AFTER_CONFLICT,
                 "ReleaseMoved",
                 format!("revision {revision} of release {} went away while it was looked at", self.release),
-            ));
-        };
-        self.read(&secret)
+            )
+        })
     }
 
     /// Writes a record and answers its Secret as it is stored now.

@@ -2,9 +2,10 @@
 
 use serde_json::Value;
 
-/// All of these must be met.
+/// A selector of labels, as `kubectl get -l` takes it: `a=b`, `a!=b`, `a`, `!a`, `a in (b, c)`, `a notin (b, c)`, `a>1`, with
+/// commas between them. All of it must be met.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct LabelSelector(Vec<Requirement>);
+pub struct LabelSelector(Vec<Requirement>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Requirement {
@@ -23,7 +24,9 @@ enum Test {
 }
 
 impl LabelSelector {
-    pub(crate) fn matches(&self, labels: Option<&Value>) -> bool {
+    /// Whether a table of labels meets it; none: there are no labels.
+    #[must_use]
+    pub fn matches(&self, labels: Option<&Value>) -> bool {
         self.0.iter().all(|requirement| {
             let value = labels.and_then(|labels| labels.get(&requirement.key)).and_then(Value::as_str);
             let number = value.and_then(|value| value.parse::<i64>().ok());
@@ -38,7 +41,11 @@ impl LabelSelector {
         })
     }
 
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+    /// Reads one; the empty text selects everything.
+    ///
+    /// # Errors
+    /// A sentence about what is wrong with it.
+    pub fn parse(text: &str) -> Result<Self, String> {
         let mut tokens = tokens(text).into_iter().peekable();
         let mut requirements = Vec::new();
         while tokens.peek().is_some() {

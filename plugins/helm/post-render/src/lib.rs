@@ -22,7 +22,7 @@ mod spec;
 
 use serde_json::Value;
 
-pub use crate::error::Error;
+pub use crate::{error::Error, labels::LabelSelector};
 use crate::{image::Image, metadata::CommonMetadata, patch::Patch};
 
 /// What is done to the objects of a release, ready to be used.

@@ -34,8 +34,8 @@ pub use self::{
     progress::{Progress, Stage},
     record::{ApplyMethod, Info, Release},
     secret::{
-        Controller, Entry, Listed, SECRET_TYPE, SecretError, Secrets, Stored, chunks_of, secret_name,
-        selector,
+        Controller, Entry, Listed, SECRET_TYPE, SecretError, Secrets, Stored, can_have_records, chunks_of,
+        secret_name, selector,
     },
     status::Status,
     way_back::{NoWayBack, Return, WayBack},

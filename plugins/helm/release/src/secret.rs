@@ -53,6 +53,16 @@ pub fn secret_name(release: &str, revision: u32) -> String {
     format!("sh.helm.release.v1.{release}.v{revision}")
 }
 
+/// The most letters of a label's value.
+const MOST_LETTERS: usize = 63;
+
+/// Whether a release can have records of this name at all: it stands in a label of theirs, and the API server refuses to
+/// look for more than a label holds.
+#[must_use]
+pub fn can_have_records(release: &str) -> bool {
+    release.len() <= MOST_LETTERS
+}
+
 /// The label selector of all revisions of a release, with the chunks of those that are in chunks.
 #[must_use]
 pub fn selector(release: &str) -> String {

@@ -112,6 +112,12 @@ fn base(names: &Names) -> Vec<Rule> {
             &["create", "patch"],
             "events on the custom resource, counted up when they repeat",
         ),
+        base(
+            "autoscaling",
+            "horizontalpodautoscalers",
+            &["list", "watch"],
+            "whether an autoscaler beside the release sets the replicas of its objects",
+        ),
         base("", "namespaces", &["get"], "whether the namespace of a release is there, and stays"),
         cluster("apiextensions.k8s.io", "customresourcedefinitions"),
         cluster("apiregistration.k8s.io", "apiservices"),

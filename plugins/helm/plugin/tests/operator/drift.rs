@@ -204,6 +204,38 @@ fn replicas_that_an_autoscaler_beside_the_release_set_stay() {
     assert!(!scene.events().iter().any(|(reason, _)| reason == "DriftCorrected"));
 }
 
+#[test]
+fn an_autoscaler_that_may_not_be_looked_at_is_known_by_what_it_wrote() {
+    let mut scene = Scene::installed(&json!({"replicas": 1}));
+    scene.cluster.forbid("list", "horizontalpodautoscalers");
+    let scale = |who: &str, replicas: u64| {
+        let patch = Patch::merge(&json!({"spec": {"replicas": replicas}})).unwrap().subresource("scale");
+        scene.cluster.user(who).patch_ref::<Value>(&scene.deployment(), &patch).unwrap();
+    };
+    scale("kube-controller-manager", 4);
+    scene.settle();
+    assert_eq!(scene.replicas(), Some(4));
+    assert!(!scene.events().iter().any(|(reason, _)| reason == "DriftCorrected"), "{:?}", scene.events());
+    let scaled = json!({"spec": {"replicas": 4, "minReadySeconds": 7}});
+    patch(&scene, &scene.deployment(), &scaled);
+    scene.runner.restart();
+    scene.settle();
+    assert_eq!(scene.replicas(), Some(4), "nor after a restart");
+    scene.set(&json!({"image": "nginx:2"}));
+    scene.settle();
+    assert_eq!((scene.statuses(), scene.replicas()), (vec!["superseded", "deployed"], Some(4)));
+}
+
+#[test]
+fn a_person_who_scales_is_no_autoscaler() {
+    let mut scene = Scene::installed(&json!({"replicas": 1}));
+    scene.cluster.forbid("list", "horizontalpodautoscalers");
+    let patch = Patch::merge(&json!({"spec": {"replicas": 4}})).unwrap().subresource("scale");
+    scene.cluster.kubectl().patch_ref::<Value>(&scene.deployment(), &patch).unwrap();
+    scene.settle();
+    assert_eq!(scene.replicas(), Some(1));
+}
+
 fn with_release(release: &Value) -> Scene {
     let mut scene = Scene::with(&json!({"replicas": 1}), &chart(&[]), &json!({ "release": release }));
     scene.settle();

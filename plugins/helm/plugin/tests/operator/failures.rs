@@ -1,6 +1,9 @@
 //! What may go wrong during an install, and what is left of it.
 
-use pilothouse_sdk::harness::{Fault, Verb};
+use pilothouse_sdk::{
+    Gvk, ObjectRef,
+    harness::{Fault, Verb},
+};
 use serde_json::json;
 
 use crate::scene::{Scene, chart};
@@ -208,4 +211,113 @@ fn what_an_upgrade_makes_possible_is_no_reason_to_refuse_it() {
     scene.runner = scene.runner.asset("charts/site", thing("[a, b]", "b"));
     scene.settle();
     assert_eq!(scene.statuses(), ["superseded", "deployed"], "{}", scene.web()["status"]);
+}
+
+const THING: &str =
+    "{{ if .Values.extra }}apiVersion: example.com/v2\nkind: Thing\nmetadata: {name: web-thing}\n{{ end }}";
+
+/// A release whose upgrade has a Deployment, and an object of a kind that nobody serves.
+fn with_a_thing(more: &[(&str, &str)], options: &serde_json::Value) -> Scene {
+    let files: Vec<_> = [("templates/extra.yaml", THING)].into_iter().chain(more.iter().copied()).collect();
+    let mut scene = Scene::with(&json!({"replicas": 1}), &chart(&files), &json!({ "release": options }));
+    scene.settle();
+    scene.cluster.set_ready(&scene.deployment()).unwrap();
+    scene.settle();
+    assert_eq!(scene.statuses(), ["deployed"]);
+    scene
+}
+
+fn things(version: &str) -> serde_json::Value {
+    let schema = json!({"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}});
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "things.example.com"},
+        "spec": {"group": "example.com", "scope": "Namespaced", "names": {"kind": "Thing", "plural": "things", "singular": "thing"},
+            "versions": [{"name": version, "served": true, "storage": true, "schema": schema}]},
+    })
+}
+
+#[test]
+fn an_upgrade_to_a_kind_that_is_not_served_waits_before_it_changes_anything() {
+    let mut scene = with_a_thing(&[], &json!({"wait": true, "timeout": "30s"}));
+    scene.set(&json!({"replicas": 2, "extra": true}));
+    scene.settle();
+    let waits = "the cluster does not serve example.com/v2 Thing yet".to_owned();
+    assert_eq!(scene.truth("Reconciling"), ("WaitingForKind".to_owned(), waits.clone()));
+    assert_eq!((scene.statuses(), scene.replicas()), (vec!["deployed"], Some(1)));
+    scene.cluster.kubectl().delete_ref(&scene.deployment(), &Default::default()).unwrap();
+    scene.settle();
+    assert_eq!(scene.replicas(), Some(1), "what is deployed stays repaired");
+    scene.run_for(600);
+    assert_eq!(scene.truth("Stalled"), ("WaitingForKind".to_owned(), waits), "nobody expects it any more");
+    assert_eq!((scene.statuses(), scene.replicas()), (vec!["deployed"], Some(1)));
+    scene.runner.restart();
+    scene.settle();
+    scene.truth("Stalled");
+    scene.cluster.define(&things("v2")).unwrap();
+    scene.settle();
+    assert_eq!(scene.replicas(), Some(2));
+    scene.cluster.set_ready(&scene.deployment()).unwrap();
+    scene.settle();
+    assert_eq!(scene.statuses(), ["superseded", "deployed"]);
+    scene.truth("Ready");
+}
+
+#[test]
+fn an_upgrade_whose_kind_does_not_come_with_it_is_taken_back_in_time() {
+    let definition = format!("{{{{ if .Values.extra }}}}{}\n{{{{ end }}}}", things("v1"));
+    let more = [("templates/definition.yaml", definition.as_str())];
+    for options in [json!({"wait": true, "timeout": "30s"}), json!({"timeout": "30s"})] {
+        let mut options = options;
+        options["upgrade"] = json!({"remediation": {"retries": 0}});
+        let mut scene = with_a_thing(&more, &options);
+        scene.set(&json!({"replicas": 2, "extra": true}));
+        scene.settle();
+        assert_eq!(scene.truth("Reconciling").0, "WaitingForKind");
+        assert_eq!(scene.statuses(), ["deployed", "pending-upgrade"]);
+        scene.run_for(20);
+        assert_eq!(scene.statuses(), ["deployed", "pending-upgrade"], "it may still come");
+        scene.run_for(15);
+        scene.cluster.set_ready(&scene.deployment()).unwrap();
+        scene.run_for(60);
+        assert_eq!(scene.statuses(), ["superseded", "failed", "deployed"], "{options}");
+        assert_eq!(scene.replicas(), Some(1));
+        let (reason, message) = scene.truth("ReleaseFailed");
+        assert_eq!(reason, "UpgradeError");
+        assert!(message.contains("the cluster does not serve example.com/v2 Thing"), "{message}");
+    }
+}
+
+#[test]
+fn an_upgrade_may_bring_its_kind_in_crds() {
+    let definition = things("v2").to_string();
+    let more = [("crds/thing.yaml", definition.as_str())];
+    let files: Vec<_> = [("templates/extra.yaml", THING)].into_iter().chain(more).collect();
+    let mut scene =
+        Scene::with(&json!({}), &chart(&[]), &json!({"release": {"upgrade": {"crds": "CreateReplace"}}}));
+    scene.settle();
+    scene.runner = scene.runner.asset("charts/site", chart(&files));
+    scene.set(&json!({"extra": true}));
+    scene.settle();
+    let definition = Gvk::new("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
+    let definition = ObjectRef::new(definition, None::<&str>, "things.example.com");
+    let established = json!({"conditions": [{"type": "Established", "status": "True"}]});
+    scene.cluster.set_status(&definition, &established).unwrap();
+    scene.run_for(60);
+    assert_eq!(scene.statuses(), ["superseded", "deployed"], "{}", scene.web()["status"]);
+}
+
+#[test]
+fn an_install_that_waits_for_a_kind_is_stalled_in_time_and_goes_on_when_it_comes() {
+    let mut scene = Scene::with(
+        &json!({"extra": true}),
+        &chart(&[("templates/extra.yaml", THING)]),
+        &json!({"release": {"timeout": "30s"}}),
+    );
+    scene.settle();
+    assert_eq!(scene.truth("Reconciling").0, "WaitingForKind");
+    scene.run_for(40);
+    assert_eq!(scene.truth("Stalled").0, "WaitingForKind");
+    scene.cluster.define(&things("v2")).unwrap();
+    scene.settle();
+    assert_eq!(scene.statuses(), ["deployed"]);
 }

@@ -190,29 +190,6 @@ fn a_rollback_that_fails_is_tried_again_until_it_works() {
 }
 
 #[test]
-fn upgrade_force_replaces_what_cannot_be_changed() {
-    let job = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: web-init}\nspec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: {{ .Values.image }}}]}}}\n";
-    let files = chart(&[("templates/init.yaml", job)]);
-    let mut scene = Scene::with(&json!({"image": "one"}), &files, &json!({}));
-    scene.settle();
-    let image = |scene: &Scene| {
-        scene.get(&scene.job("web-init")).unwrap()["spec"]["template"]["spec"]["containers"][0]["image"]
-            .clone()
-    };
-    scene.set(&json!({"image": "two"}));
-    scene.settle();
-    if image(&scene) == "two" {
-        // The in-memory cluster lets Jobs be changed: nothing to force.
-        return;
-    }
-    assert!(scene.truth("ReleaseFailed").1.contains("immutable"), "{:?}", scene.truth("ReleaseFailed"));
-    scene.annotate("upgrade-force", "true");
-    scene.settle();
-    assert_eq!(image(&scene), "two");
-    assert_eq!(scene.statuses(), ["superseded", "deployed"]);
-}
-
-#[test]
 fn a_refused_ingress_names_verb_resource_and_account_and_heals_without_a_restart() {
     let ingress = "{{ if .Values.extra }}apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: web}\nspec: {defaultBackend: {service: {name: web, port: {number: 80}}}}\n{{ end }}";
     let files = chart(&[("templates/extra.yaml", ingress)]);
