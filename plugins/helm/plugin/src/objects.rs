@@ -257,11 +257,12 @@ mod tests {
         let map = |name: &str, more: &str| {
             format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}{more}}}\n---\n")
         };
-        let manifest = [map("a", ""), map("b", ""), map("a", ", namespace: shop, labels: {x: y}")].concat();
+        let manifest =
+            [map("a", ""), map("b", ""), map("a", ", namespace: shop, labels: {x: word}")].concat();
         let names: Vec<_> =
             read(&manifest).unwrap().into_iter().map(|object| object.reference.to_string()).collect();
         assert_eq!(names, ["v1 ConfigMap shop/b", "v1 ConfigMap shop/a"]);
-        assert_eq!(read(&manifest).unwrap()[1].value["metadata"]["labels"]["x"], "y");
+        assert_eq!(read(&manifest).unwrap()[1].value["metadata"]["labels"]["x"], "word");
         let again = [manifest, map("a", "")].concat();
         assert_eq!(repeated(&again, "shop", &kinds()).len(), 1);
     }

@@ -279,3 +279,12 @@ fn a_chart_with_more_conditions_than_can_be_tried_ends() {
         survey.notes
     );
 }
+
+#[test]
+fn an_autoscaler_beside_the_release_may_be_seen_whatever_the_chart_makes() {
+    let survey =
+        survey(&[("templates/a.yaml", "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n")]);
+    let rule = survey.rules.iter().find(|rule| rule.resources == ["horizontalpodautoscalers"]).unwrap();
+    assert_eq!((rule.found, rule.api_groups[0].as_str()), (Found::Base, "autoscaling"));
+    assert_eq!(rule.verbs, ["list", "watch"]);
+}
