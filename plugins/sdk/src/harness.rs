@@ -45,6 +45,8 @@ mod finalizer;
 mod hook;
 mod inventory;
 mod kinds;
+mod known;
+mod logs;
 mod managers;
 mod manifest;
 mod metrics;

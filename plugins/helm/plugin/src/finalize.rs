@@ -27,7 +27,7 @@ impl Call<'_> {
         if !self.is_ours(&history).map_err(failed)? {
             return Ok(Finalized::Done);
         }
-        let Some(operation) = self.uninstall_operation(&history).map_err(failed)? else {
+        let Some(operation) = self.uninstall_operation(&history, false).map_err(failed)? else {
             return Ok(Finalized::Done);
         };
         let operation = self.as_set(operation)?;
@@ -73,8 +73,12 @@ impl Call<'_> {
         found.is_some_and(|found| found.pointer("/metadata/deletionTimestamp").is_some())
     }
 
-    /// None: there is nothing to uninstall.
-    fn uninstall_operation(&self, history: &History) -> Result<Option<Operation>, Error> {
+    /// None: there is nothing to uninstall. `remedies`: it follows a failed upgrade, and is not the end.
+    pub(crate) fn uninstall_operation(
+        &self,
+        history: &History,
+        remedies: bool,
+    ) -> Result<Option<Operation>, Error> {
         let Some(latest) = history.latest() else { return Ok(None) };
         let mut stored = self.store().load(latest.revision)?;
         if latest.status == Status::Uninstalling && latest.marks.progress.is_some() {
@@ -83,6 +87,7 @@ impl Call<'_> {
         if self.namespace_is_going() {
             stored.release.hooks.clear();
         }
+        stored.marks.remedies = remedies;
         stored.release.info.deleted = Some(self.now());
         stored.release.set_status(Status::Uninstalling, "Deletion in progress (or silently failed)");
         stored.release.hooks.iter_mut().for_each(|hook| hook.last_run = Default::default());

@@ -13,6 +13,7 @@ mod chart_record;
 mod charts;
 pub mod command;
 mod decorate;
+mod definitions;
 mod depends;
 mod drive;
 mod elsewhere;
@@ -27,6 +28,7 @@ mod mask;
 mod measures;
 mod merge_keys;
 mod objects;
+mod operations;
 mod options;
 mod overrides;
 mod ownership;
@@ -38,6 +40,7 @@ mod releases;
 mod render;
 mod repair;
 mod report;
+mod requests;
 mod rest;
 mod settings;
 mod store;
@@ -50,7 +53,7 @@ use pilothouse_sdk::{Context, Dynamic, Error, Finalized, Outcome, Reconciler};
 
 use crate::{
     call::Call, charts::Charts, elsewhere::Wanted, measures::State, reconcile::Reconciliation,
-    releases::Releases,
+    releases::Releases, report::Concern,
 };
 
 /// The allocator of the C library took a sixth of the time of a rendering.
@@ -83,7 +86,8 @@ impl Reconciler for HelmOperator {
             Ok(Wanted::OnItsWay(why)) => call.wait_for_chart(&why),
             Err(error) => Err(call.keep_up(error)),
         };
-        let result = call.with_chart_told(result);
+        let result = result.map_err(|error| call.told_when_it_stays(error, Concern::Reconcile));
+        let result = call.with_refusal_told(call.with_chart_told(result));
         call.count_reconcile(if result.is_ok() { "success" } else { "error" });
         call.count_release(result.as_ref().err());
         result
@@ -91,7 +95,7 @@ impl Reconciler for HelmOperator {
 
     fn finalize(&self, ctx: &Context, object: &Dynamic) -> Result<Finalized, Error> {
         let call = Call::open(self, ctx, object)?;
-        let result = call.uninstall();
+        let result = call.uninstall().map_err(|error| call.told_when_it_stays(error, Concern::Uninstall));
         call.stands_at(State::Uninstalling);
         call.count_release(None);
         result

@@ -106,6 +106,18 @@ mod tests {
         names
     }
 
+    const OPERATIONS: [&str; 9] = [
+        "install",
+        "install.strategy",
+        "install.remediation",
+        "upgrade",
+        "upgrade.strategy",
+        "upgrade.remediation",
+        "rollback",
+        "uninstall",
+        "test",
+    ];
+
     #[test]
     fn the_definition_has_what_the_plugin_reads_and_nothing_else() {
         let text = include_bytes!("../../../../deploy/crds/helm.pilothouse.dev_releases.yaml");
@@ -126,6 +138,16 @@ mod tests {
             drift["mode"]["enum"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
         told.sort_unstable();
         assert_eq!(told, expected(&modes));
+        for place in OPERATIONS {
+            let mut probe = json!({"-": true});
+            for name in place.rsplit('.') {
+                probe = json!({ name: probe });
+            }
+            let mut known = expected(&serde_json::from_value::<Options>(probe).unwrap_err());
+            known.sort();
+            let schema = format!("/{}/properties", place.replace('.', "/properties/"));
+            assert_eq!(names(spec.pointer(&schema).unwrap()), known, "{place}");
+        }
         let mut chart = expected(&serde_json::from_value::<Elsewhere>(json!({"-": 1})).unwrap_err());
         chart.sort();
         assert_eq!(names(&spec["chart"]["properties"]), chart);
