@@ -122,7 +122,7 @@ impl<'a> Call<'a> {
 
     /// The records of the release.
     pub(crate) fn store(&self) -> Store<'_> {
-        Store::new(self.ctx, &self.owner, self.now)
+        Store::new(self.ctx, &self.owner, self.now).within(self.settings.largest_secret)
     }
 
     /// Notes where the release stands, for who counts.

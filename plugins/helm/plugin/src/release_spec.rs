@@ -1,6 +1,7 @@
 //! The resource `Release` (`helm.pilothouse.dev`): chart, values and settings stand in the object's own specification, under the
 //! names that an entry of `watches.yaml` has for them.
 
+use helm_release::LARGEST_SECRET;
 use pilothouse_sdk::{Dynamic, Error};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -51,6 +52,7 @@ pub(crate) fn read(object: &Dynamic, suppress_override_values: bool) -> Result<S
         watch_dependent_resources: true,
         max_history: own.max_history.unwrap_or(10),
         hook_timeout: own.hook_timeout,
+        largest_secret: LARGEST_SECRET,
         release,
         release_name: own.release_name.filter(|name| !name.is_empty()),
         values: Some(Value::Object(own.values.unwrap_or_default())),
@@ -67,6 +69,7 @@ pub(crate) fn bare(object: &Dynamic) -> Settings {
         watch_dependent_resources: true,
         max_history: 10,
         hook_timeout: None,
+        largest_secret: LARGEST_SECRET,
         release: Options::default(),
         release_name: name.filter(|name| !name.is_empty()).map(str::to_owned),
         values: None,

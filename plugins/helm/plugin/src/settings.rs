@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use helm_release::Action;
+use helm_release::{Action, LARGEST_SECRET};
 use pilothouse_sdk::{Context, Dynamic, Error, Level};
 use serde::Deserialize;
 use serde_json::Value;
@@ -33,6 +33,9 @@ pub(crate) struct Settings {
     /// it takes.
     #[serde(default)]
     pub(crate) hook_timeout: Option<String>,
+    /// Bytes that a Secret may have. Kubernetes says how many; tests say less, so that large records need no megabytes.
+    #[serde(default = "largest_secret")]
+    pub(crate) largest_secret: usize,
     /// What operator-sdk does not know.
     #[serde(default)]
     pub(crate) release: Options,
@@ -65,6 +68,10 @@ pub(crate) enum ChartSetting {
 
 fn yes() -> bool {
     true
+}
+
+fn largest_secret() -> usize {
+    LARGEST_SECRET
 }
 
 fn ten() -> u32 {
