@@ -41,12 +41,23 @@ const MANY: usize = 8;
 /// A list may hold so many times as many objects as are looked for.
 const STRANGERS: usize = 100;
 
+/// A kind, and a namespace where it has one.
+type Place = (Gvk, Option<String>);
+
+/// The objects of one place, if there are many.
+#[derive(Default)]
+struct Many {
+    /// So many are looked for.
+    wanted: usize,
+    /// What is there, by name, once it was listed.
+    listed: Option<BTreeMap<String, Live>>,
+}
+
 /// Looks at objects of a release.
 pub(crate) struct Looks<'k> {
     kube: &'k Kube,
     owner: &'k Owner,
-    /// Of which there are many: how many, and by name once they were listed.
-    many: BTreeMap<(Gvk, Option<String>), (usize, Option<BTreeMap<String, Live>>)>,
+    many: BTreeMap<Place, Many>,
 }
 
 impl<'k> Looks<'k> {
@@ -56,11 +67,11 @@ impl<'k> Looks<'k> {
         owner: &'k Owner,
         objects: impl IntoIterator<Item = &'o ObjectRef>,
     ) -> Self {
-        let mut many: BTreeMap<_, (usize, _)> = BTreeMap::new();
+        let mut many: BTreeMap<Place, Many> = BTreeMap::new();
         for object in objects {
-            many.entry((object.kind.clone(), object.namespace.clone())).or_default().0 += 1;
+            many.entry((object.kind.clone(), object.namespace.clone())).or_default().wanted += 1;
         }
-        many.retain(|_, (count, _)| *count >= MANY);
+        many.retain(|_, many| many.wanted >= MANY);
         Self { kube, owner, many }
     }
 
@@ -70,11 +81,12 @@ impl<'k> Looks<'k> {
     /// What the cluster refuses.
     pub(crate) fn at(&mut self, object: &ObjectRef) -> Result<Option<Live>, KubeError> {
         let place = (object.kind.clone(), object.namespace.clone());
-        if let Some((count, listed)) = self.many.get_mut(&place) {
-            if listed.is_none() {
-                *listed = list(self.kube, self.owner, &place, count.saturating_mul(STRANGERS));
+        if let Some(many) = self.many.get_mut(&place) {
+            if many.listed.is_none() {
+                let most = many.wanted.saturating_mul(STRANGERS);
+                many.listed = list(self.kube, self.owner, &place, most);
             }
-            if let Some(listed) = listed {
+            if let Some(listed) = &many.listed {
                 return Ok(listed.get(&object.name).cloned());
             }
             // Who may not list may still look.
@@ -88,7 +100,7 @@ impl<'k> Looks<'k> {
 fn list(
     kube: &Kube,
     owner: &Owner,
-    (kind, namespace): &(Gvk, Option<String>),
+    (kind, namespace): &Place,
     most: usize,
 ) -> Option<BTreeMap<String, Live>> {
     let kube = kube.clone().live().only(SAID);
