@@ -46,6 +46,8 @@ mod frozen;
 mod hook;
 mod inventory;
 mod kinds;
+mod known;
+mod logs;
 mod managers;
 mod manifest;
 mod metrics;

@@ -199,6 +199,12 @@ impl Outcome {
         self
     }
 
+    /// The same, unless it is to be called sooner anyway.
+    pub fn requeue_within(mut self, after: Duration) -> Self {
+        self.requeue_after = Some(self.requeue_after.map_or(after, |known| known.min(after)));
+        self
+    }
+
     /// Asks to be called when another object moves. The watches of an outcome replace those of the one before. Children
     /// are watched for drift anyway; ask with [`Watch::owned`] to be called for their status too.
     pub fn watch(mut self, watch: Watch) -> Self {

@@ -6,14 +6,14 @@ use serde_json::Value;
 
 use pilothouse_sdk::{
     Applied as ApplyAnswer, ApplyItem, ApplyOptions, Change, DeleteOptions, Error, Event, Gvk, Kube,
-    KubeError, Level, ObjectRef, Taken,
+    KubeError, Level, ObjectRef, Propagation, Taken,
 };
 
 use crate::{
     call::Call,
     objects::{Key, Object},
     options::DriftMode,
-    ownership,
+    ownership::{self, Live, Looks},
 };
 
 /// What came of an attempt to bring objects about.
@@ -47,6 +47,8 @@ pub(crate) struct Changed {
     pub(crate) taken: Vec<Taken>,
 }
 
+/// So many objects are rehearsed before it is asked for the time.
+const REHEARSED_TOGETHER: usize = 16;
 /// Fields of one manager, or objects, that a sentence names.
 const MOST_NAMED: usize = 3;
 
@@ -206,17 +208,19 @@ impl Call<'_> {
     }
 
     /// Asks the API server what it would say to these objects, changing nothing. What depends on other objects of the
-    /// same release (a namespace, a kind) cannot be answered before those are there, and counts as accepted. Answers the
-    /// kinds that the cluster does not serve.
+    /// same release (a namespace, a kind) cannot be answered before those are there, and counts as accepted. Half of the call's
+    /// time is spent on it at most: of the rest is found out when it is applied, and what is refused then is undone. Answers
+    /// the kinds that the cluster does not serve.
     ///
     /// # Errors
     /// The first refusal, and passing failures.
     pub(crate) fn rehearse(&self, all: &Items<'_>, replace: bool) -> Result<Vec<Gvk>, Error> {
         let options = ApplyOptions { force: true, dry_run: true, ..ApplyOptions::default() };
-        let answers = self.kube().apply(all.items, options);
         let defined = defined_kinds(all);
         let mut unknown = Vec::new();
-        for (answer, reference) in answers.into_iter().zip(all.references) {
+        let batches = all.items.chunks(REHEARSED_TOGETHER).take_while(|_| !self.is_half_over());
+        let answers = batches.flat_map(|items| self.kube().apply(items, options));
+        for (answer, reference) in answers.zip(all.references) {
             match answer {
                 Ok(_) | Err(KubeError::NotFound(_)) => {}
                 Err(KubeError::UnknownKind(kind)) => unknown.push(kind),
@@ -241,8 +245,11 @@ impl Call<'_> {
         origins: &[Object],
         wanted: &BTreeSet<Key>,
     ) -> Result<Result<(), String>, Error> {
-        for object in origins.iter().filter(|object| !wanted.contains(&object.key())) {
-            match self.delete(object, true) {
+        let gone: Vec<&Object> = origins.iter().filter(|object| !wanted.contains(&object.key())).collect();
+        let mut looks = self.looks(gone.iter().map(|object| &object.reference));
+        for object in gone {
+            let live = looks.at(&object.reference);
+            match live.and_then(|live| self.delete_seen(object, live, true, Propagation::default())) {
                 Ok(_) => {}
                 Err(error) if is_refusal(&error) => {
                     return Ok(Err(format!("failed to delete resource {object}: {error}")));
@@ -258,9 +265,22 @@ impl Call<'_> {
     /// # Errors
     /// What the cluster says, but for an object that went away or was replaced meanwhile.
     pub(crate) fn delete(&self, object: &Object, respect_keep: bool) -> Result<bool, KubeError> {
-        let Some(live) = ownership::look(self.kube(), self.owner(), &object.reference)? else {
-            return Ok(false);
-        };
+        let live = ownership::look(self.kube(), self.owner(), &object.reference)?;
+        self.delete_seen(object, live, respect_keep, Propagation::default())
+    }
+
+    /// The same for an object that was looked at, with a word for what it owns.
+    ///
+    /// # Errors
+    /// What the cluster says, but for an object that went away or was replaced meanwhile.
+    pub(crate) fn delete_seen(
+        &self,
+        object: &Object,
+        live: Option<Live>,
+        respect_keep: bool,
+        propagation: Propagation,
+    ) -> Result<bool, KubeError> {
+        let Some(live) = live else { return Ok(false) };
         if let Some(reason) = &live.foreign {
             let fields: [(&str, &dyn fmt::Display); 1] = [("reason", reason)];
             self.ctx().log(Level::Warn, format_args!("not deleted: {object}"), &fields);
@@ -269,11 +289,20 @@ impl Call<'_> {
         if respect_keep && live.kept {
             return Ok(false);
         }
-        let options = DeleteOptions { uid: Some(live.uid), ..DeleteOptions::default() };
+        // Asking again would move it once more, and wake who waits for it.
+        if live.is_going {
+            return Ok(true);
+        }
+        let options = DeleteOptions { uid: Some(live.uid), propagation, ..DeleteOptions::default() };
         match self.kube().delete_ref(&object.reference, &options) {
             Err(KubeError::NotFound(_) | KubeError::Conflict(_)) => Ok(false),
             answer => answer,
         }
+    }
+
+    /// Looks at objects, one after the other.
+    pub(crate) fn looks<'o>(&self, objects: impl IntoIterator<Item = &'o ObjectRef>) -> Looks<'_> {
+        Looks::new(self.kube(), self.owner(), objects)
     }
 
     /// Which of these are still there.
@@ -281,8 +310,9 @@ impl Call<'_> {
     /// # Errors
     /// What the cluster refuses.
     pub(crate) fn first_left<'o>(&self, objects: &[&'o Object]) -> Result<Option<&'o Object>, Error> {
+        let mut looks = self.looks(objects.iter().map(|object| &object.reference));
         for object in objects {
-            let live = ownership::look(self.kube(), self.owner(), &object.reference);
+            let live = looks.at(&object.reference);
             let live =
                 live.map_err(|error| Error::from(error).context(format_args!("looking for {object}")))?;
             if live.is_some_and(|live| live.foreign.is_none()) {

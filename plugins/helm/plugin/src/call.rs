@@ -33,6 +33,7 @@ pub(crate) struct Call<'a> {
     kinds: RefCell<Option<Rc<Kinds>>>,
     watches: RefCell<Vec<Watch>>,
     told: RefCell<Option<Condition>>,
+    refusal: RefCell<Option<Condition>>,
     state: Cell<Option<State>>,
 }
 
@@ -73,6 +74,7 @@ impl<'a> Call<'a> {
             kinds: RefCell::default(),
             watches: RefCell::default(),
             told: RefCell::default(),
+            refusal: RefCell::default(),
             state: Cell::default(),
         })
     }
@@ -112,9 +114,15 @@ impl<'a> Call<'a> {
         self.now
     }
 
+    /// Whether half of the call's time is over.
+    pub(crate) fn is_half_over(&self) -> bool {
+        let passed = Timestamp::try_from(self.ctx.now()).map(|now| now.duration_since(self.now));
+        passed.is_ok_and(|passed| passed.unsigned_abs() > self.ctx.deadline() / 2)
+    }
+
     /// The records of the release.
     pub(crate) fn store(&self) -> Store<'_> {
-        Store::new(self.ctx, &self.owner, self.now)
+        Store::new(self.ctx, &self.owner, self.now).within(self.settings.largest_secret)
     }
 
     /// Notes where the release stands, for who counts.
@@ -145,6 +153,16 @@ impl<'a> Call<'a> {
     /// What [`also_tell`](Self::also_tell) was told.
     pub(crate) fn told(&self) -> Option<Condition> {
         self.told.borrow().clone()
+    }
+
+    /// Notes a request that cannot be followed.
+    pub(crate) fn refuse(&self, condition: Condition) {
+        *self.refusal.borrow_mut() = Some(condition);
+    }
+
+    /// What [`refuse`](Self::refuse) was told.
+    pub(crate) fn refusal(&self) -> Option<Condition> {
+        self.refusal.borrow().clone()
     }
 
     /// What the cluster serves; asked once, until it is forgotten.

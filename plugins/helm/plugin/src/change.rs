@@ -6,15 +6,14 @@ use std::{
 };
 
 use helm_release::{Hook, Limit, Marks, Operation, Release, Status, Stored};
-use pilothouse_sdk::{ApplyItem, ApplyOptions, Error, Event, KubeError, Ownership, Watch};
-use serde_json::Value;
+use pilothouse_sdk::{Error, Event};
 
 use crate::{
     apply,
     drive::waiting_for,
     elsewhere::Origin,
-    objects::{self, Object},
-    options::Definitions,
+    objects,
+    operations::Definitions,
     overrides,
     reconcile::{Reconciliation, Step},
     releases::Prepared,
@@ -294,88 +293,6 @@ impl Reconciliation<'_> {
             let message = format!("Chart value {key:?} overridden to {shown:?} by operator's watches.yaml");
             self.call.ctx().publish(&Event::warning("OverrideValuesInUse", message));
         }
-    }
-
-    /// The definitions in the chart's `crds/`.
-    pub(crate) fn definitions(&self) -> Result<Vec<Object>, Error> {
-        let chart = self.chart.parsed.with_dependencies(&self.values);
-        let chart = chart.map_err(|error| Error::permanent("RenderError", error.to_string()))?;
-        let mut definitions = Vec::new();
-        for crd in chart.crds() {
-            let objects = self.call.objects(&String::from_utf8_lossy(&crd.file.data));
-            let failed = |error: Error| error.context(format_args!("failed to install CRD {}", crd.path));
-            definitions.extend(objects.map_err(failed)?);
-        }
-        Ok(definitions)
-    }
-
-    /// Brings the definitions in the chart's `crds/`, and waits until they are served (Helm's `installCRDs`). None: nothing to
-    /// wait for.
-    fn bring_definitions(&self, policy: Definitions) -> Result<Option<Pause>, Error> {
-        if policy == Definitions::Skip {
-            return Ok(None);
-        }
-        let call = self.call;
-        let mut waits = None;
-        for object in self.definitions()? {
-            if policy == Definitions::CreateReplace {
-                self.replace_definition(&object)?;
-            }
-            if !self.is_established(&object)? {
-                waits = waits.or(Some(object.reference));
-            }
-        }
-        call.forget_kinds();
-        Ok(waits.map(|reference| Pause {
-            reason: "WaitingForDefinition",
-            message: format!("{} is not established yet", reference.name),
-            watches: vec![Watch::object(reference)],
-            until: call.now().checked_add(jiff::SignedDuration::from_secs(10)).ok(),
-        }))
-    }
-
-    /// Makes a definition what the chart says.
-    fn replace_definition(&self, object: &Object) -> Result<(), Error> {
-        let definition = self.call.owner().definition(object.clone(), self.chart.name());
-        let item = ApplyItem::json(definition.to_string()).ownership(Ownership::None);
-        let options = ApplyOptions { force: true, ..ApplyOptions::default() };
-        match self.call.kube().apply(&[item], options).pop() {
-            Some(Err(error)) => {
-                Err(Error::from(error).context(format_args!("failed to update CRD {object}")))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn is_established(&self, object: &Object) -> Result<bool, Error> {
-        let call = self.call;
-        let explain =
-            |error: KubeError| Error::from(error).context(format_args!("failed to install CRD {object}"));
-        let live = call.kube().clone().live();
-        let found: Option<Value> = live.get_ref(&object.reference).map_err(explain)?;
-        let found = match found {
-            Some(found) => found,
-            None => {
-                let definition = call.owner().definition(object.clone(), self.chart.name());
-                match call.kube().create(&definition, Ownership::None) {
-                    Ok(created) => created,
-                    Err(KubeError::AlreadyExists(_)) => return Ok(false),
-                    Err(error) => return Err(explain(error)),
-                }
-            }
-        };
-        if object.reference.kind.kind != "CustomResourceDefinition" {
-            return Ok(true);
-        }
-        let conditions = found.pointer("/status/conditions").and_then(Value::as_array);
-        let text = |condition: &Value, field: &str| {
-            condition.get(field).and_then(Value::as_str)
-                == Some(if field == "type" { "Established" } else { "True" })
-        };
-        Ok(conditions
-            .into_iter()
-            .flatten()
-            .any(|condition| text(condition, "type") && text(condition, "status")))
     }
 }
 

@@ -9,7 +9,7 @@ use crate::{
     apply::{self, Items},
     change::Plan,
     objects::{self, Object},
-    options::Definitions,
+    operations::Definitions,
     ownership,
     reconcile::Reconciliation,
 };
@@ -55,14 +55,26 @@ impl Reconciliation<'_> {
         }
         let known = objects::keys(&origins);
         let new: Vec<&Object> = wanted.iter().filter(|object| !known.contains(&object.key())).collect();
-        let found = ownership::check(call.kube(), call.owner(), &new, action)?;
+        // What an earlier attempt found is not this one's either.
+        let mut found: BTreeSet<String> = match plan.status {
+            Status::PendingInstall => {
+                let origins = self.history.origins(plan.revision).into_iter();
+                origins.flat_map(|entry| entry.marks.found.iter().cloned()).collect()
+            }
+            _ => BTreeSet::new(),
+        };
+        found.extend(ownership::check(call.kube(), call.owner(), &new, action)?);
         // The first attempt to install into nothing needs no rehearsal: when it fails, it is taken away again.
         if plan.status == Status::PendingInstall && plan.attempt == 1 && found.is_empty() {
             return Ok(Checked { found, unknown: Vec::new() });
         }
         let keys = objects::keys(&wanted);
+        // The same right is asked for once.
+        let mut places = BTreeSet::new();
         for gone in origins.iter().filter(|object| !keys.contains(&object.key())) {
-            apply::require(call.kube(), "delete", &gone.reference)?;
+            if places.insert((&gone.reference.kind, &gone.reference.namespace)) {
+                apply::require(call.kube(), "delete", &gone.reference)?;
+            }
         }
         let events = if plan.status == Status::PendingInstall {
             ["pre-install", "post-install"]

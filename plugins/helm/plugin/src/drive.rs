@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use helm_chart::order::UNINSTALL_ORDER;
-use helm_release::{Act, Action, Entry, History, Hook, Operation, Status, Stored, Tests, Wait};
+use helm_release::{Act, Action, Entry, History, Hook, Operation, Status, Stored, Wait};
 use jiff::{SignedDuration, Timestamp};
 use pilothouse_sdk::{Error, Event, Gvk, Level, ObjectRef, Watch};
 
@@ -52,6 +52,10 @@ impl Call<'_> {
                 Act::Remove { hook, .. } => {
                     let gone = hook_of(&operation, hook).map_or(Ok(true), |hook| self.remove_hook(hook))?;
                     operation.removed(gone);
+                }
+                Act::Leave { hook } => {
+                    self.tell_not_deleted(&operation, hook);
+                    operation.left();
                 }
                 Act::Start { hook, run } => {
                     let stored = operation.stored();
@@ -212,17 +216,31 @@ impl Call<'_> {
         }
         objects::sort(&mut all, UNINSTALL_ORDER);
         let doomed: Vec<&Object> = all.iter().filter(|object| !object.is_kept()).collect();
+        let uninstall = &self.settings().release.uninstall;
+        let mut looks = self.looks(doomed.iter().map(|object| &object.reference));
         for object in &doomed {
             // What only an older revision had may have been left behind on purpose.
-            self.delete(object, !present.contains(&object.key()))
+            let respect_keep = !present.contains(&object.key());
+            let propagation = uninstall.deletion_propagation.into();
+            looks
+                .at(&object.reference)
+                .and_then(|live| self.delete_seen(object, live, respect_keep, propagation))
                 .map_err(|error| Error::from(error).context(format_args!("failed to delete {object}")))?;
         }
-        Ok(self.still_going(&doomed)?.map_or(Main::Done(Ok(())), Main::Paused))
+        // What is installed anew must not meet what is on its way out.
+        let waits = stored.marks.remedies || self.waits_for_deletion();
+        Ok(self.still_going(&doomed, waits)?.map_or(Main::Done(Ok(())), Main::Paused))
     }
 
-    /// What of deleted objects is waited for, when the object's owner wants that.
-    pub(crate) fn still_going(&self, doomed: &[&Object]) -> Result<Option<Pause>, Error> {
-        if !self.annotations().uninstall_wait {
+    /// Whether an uninstall ends only when everything is gone.
+    pub(crate) fn waits_for_deletion(&self) -> bool {
+        let uninstall = &self.settings().release.uninstall;
+        self.annotations().uninstall_wait || uninstall.disable_wait == Some(false)
+    }
+
+    /// What of deleted objects is waited for, if that is wanted.
+    pub(crate) fn still_going(&self, doomed: &[&Object], waits: bool) -> Result<Option<Pause>, Error> {
+        if !waits {
             return Ok(None);
         }
         Ok(self.first_left(doomed)?.map(|left| Pause {
@@ -269,8 +287,7 @@ impl Call<'_> {
     fn pause(&self, operation: &Operation, wait: &Wait) -> Result<Pause, Error> {
         let event = operation.event().unwrap_or_default();
         let (place, until) = match wait {
-            Wait::Run { hook, until } => (*hook, *until),
-            Wait::Gone { hook } => (*hook, None),
+            Wait::Run { hook, until } | Wait::Gone { hook, until } => (*hook, *until),
             Wait::Ready { missing, until } => {
                 let message =
                     format!("revision {} is not ready yet: {missing}", operation.stored().release.version);
@@ -303,6 +320,16 @@ impl Call<'_> {
         })
     }
 
+    fn tell_not_deleted(&self, operation: &Operation, place: usize) {
+        let Some(hook) = hook_of(operation, place) else { return };
+        let revision = operation.stored().release.version;
+        let message = format!(
+            "hook {} {} of revision {revision} has run and is still being deleted: nobody waits for it any more",
+            hook.kind, hook.name
+        );
+        self.ctx().publish(&Event::warning("HookNotDeleted", message));
+    }
+
     /// Says what an operation came to.
     pub(crate) fn announce(&self, action: Action, stored: &Stored) {
         let (name, revision) = (&stored.release.name, stored.release.version);
@@ -324,26 +351,20 @@ impl Call<'_> {
     /// The operation, with what the settings say of it.
     pub(crate) fn as_set(&self, operation: Operation) -> Result<Operation, Error> {
         let (settings, annotations) = (self.settings(), self.annotations());
-        let timeout = settings.release.timeout()?;
-        let patience = settings.release.wait.then_some(timeout);
-        // Somebody waits for the answer of a test, as with `helm test`.
-        let test_timeout = (operation.action() == Action::Test).then_some(timeout);
+        let action = operation.action();
+        let timeout = settings.release.timeout_of(action)?;
+        let patience = settings.release.waits(action).then_some(timeout);
         let (release, off, told) = (&settings.release, &annotations.disable_hooks, &annotations.descriptions);
-        let (without_hooks, description) = match operation.action() {
+        let (without_hooks, description) = match action {
             Action::Install => (release.install.disable_hooks || off.install, &told.install),
             Action::Upgrade => (release.upgrade.disable_hooks || off.upgrade, &told.upgrade),
             Action::Rollback => (release.rollback.disable_hooks, &None),
             Action::Uninstall => (release.uninstall.disable_hooks || off.uninstall, &told.uninstall),
             Action::Test => (false, &None),
         };
-        let tests = release.test.enable.then_some(if release.test.ignore_failures {
-            Tests::Told
-        } else {
-            Tests::Required
-        });
         let operation = operation.without_hooks(without_hooks).with_description(description.clone());
-        let operation = operation.with_tests(tests).with_patience(patience);
-        Ok(operation.with_timeout(settings.hook_timeout()?.or(test_timeout)))
+        let operation = operation.with_tests(release.tests_after(action)).with_patience(patience);
+        Ok(operation.with_timeout(settings.hook_timeout(action)?))
     }
 }
 

@@ -33,7 +33,9 @@ impl Call<'_> {
             Ok(stored) => stored,
             Err(error) => return self.uninstall_unread(&history, &error).map_err(failed),
         };
-        let Some(operation) = self.uninstall_operation(latest, stored) else { return Ok(Finalized::Done) };
+        let Some(operation) = self.uninstall_operation(latest, stored, false) else {
+            return Ok(Finalized::Done);
+        };
         let operation = self.as_set(operation)?;
         match self.drive(operation, &history).map_err(failed)? {
             Ended::Done(stored) => {
@@ -66,7 +68,7 @@ impl Call<'_> {
         left.retain(|object| !object.is_kept() && known.insert(object.key()));
         objects::sort(&mut left, UNINSTALL_ORDER);
         self.delete_each(&left, true)?;
-        if let Some(pause) = self.still_going(&left.iter().collect::<Vec<_>>())? {
+        if let Some(pause) = self.still_going(&left.iter().collect::<Vec<_>>(), self.waits_for_deletion())? {
             return Ok(self.going(pause));
         }
         let message = format!("the release was taken away without its hooks, as far as it is known: {error}");
@@ -115,14 +117,20 @@ impl Call<'_> {
         found.is_some_and(|found| found.pointer("/metadata/deletionTimestamp").is_some())
     }
 
-    /// None: there is nothing to uninstall.
-    fn uninstall_operation(&self, latest: &Entry, mut stored: Stored) -> Option<Operation> {
+    /// None: there is nothing to uninstall. `remedies`: it follows a failed upgrade, and is not the end.
+    pub(crate) fn uninstall_operation(
+        &self,
+        latest: &Entry,
+        mut stored: Stored,
+        remedies: bool,
+    ) -> Option<Operation> {
         if latest.status == Status::Uninstalling && latest.marks.progress.is_some() {
             return Operation::resume(stored, self.now());
         }
         if self.namespace_is_going() {
             stored.release.hooks.clear();
         }
+        stored.marks.remedies = remedies;
         stored.release.info.deleted = Some(self.now());
         stored.release.set_status(Status::Uninstalling, "Deletion in progress (or silently failed)");
         stored.release.hooks.iter_mut().for_each(|hook| hook.last_run = Default::default());

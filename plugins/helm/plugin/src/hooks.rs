@@ -130,25 +130,64 @@ impl Call<'_> {
         let Ok(Some(object)) = self.hook_objects(hook).map(|objects| objects.into_iter().next()) else {
             return String::new();
         };
-        let namespace = object.reference.namespace.unwrap_or_default();
+        let namespace = object.reference.namespace.clone().unwrap_or_default();
         let pod = match hook.kind.as_str() {
-            "Pod" => Some(object.reference.name),
+            "Pod" => self.kube().get_ref(&object.reference).ok().flatten(),
             _ => self.newest_pod(&namespace, &object.reference.name),
         };
-        let text =
-            pod.and_then(|pod| self.kube().logs(&namespace, &pod, None, LOG_BYTES).ok()).unwrap_or_default();
-        let lines: Vec<&str> = text.lines().collect();
+        let Some(pod) = pod else { return String::new() };
+        let name = text(&pod, "/metadata/name");
+        let container = telling_container(&pod);
+        let log = self.kube().logs(&namespace, name, container, LOG_BYTES).unwrap_or_default();
+        let lines: Vec<&str> = log.lines().collect();
         let last = lines.get(lines.len().saturating_sub(LOG_LINES)..).unwrap_or_default();
-        if last.is_empty() { String::new() } else { format!("; its log ends with:\n{}", last.join("\n")) }
+        if last.is_empty() {
+            return String::new();
+        }
+        let whose = match container {
+            Some(container) if containers(&pod, "containers").count() > 1 => format!("of {container} "),
+            _ => String::new(),
+        };
+        format!("; its log {whose}ends with:\n{}", last.join("\n"))
     }
 
-    fn newest_pod(&self, namespace: &str, job: &str) -> Option<String> {
+    fn newest_pod(&self, namespace: &str, job: &str) -> Option<Value> {
         let pods = self.kube().list_ref::<Value>(Gvk::new("", "v1", "Pod"), namespace);
         let pods = pods.labels(format!("job-name={job}")).all().ok()?;
-        let text = |pod: &Value, field: &str| pod.pointer(field).and_then(Value::as_str).map(str::to_owned);
-        let newest = pods.iter().max_by_key(|pod| text(pod, "/metadata/creationTimestamp"))?;
-        text(newest, "/metadata/name")
+        pods.into_iter().max_by_key(|pod| text(pod, "/metadata/creationTimestamp").to_owned())
     }
+}
+
+fn text<'v>(value: &'v Value, pointer: &str) -> &'v str {
+    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn containers<'p>(pod: &'p Value, list: &str) -> impl Iterator<Item = &'p Value> {
+    pod.get("spec").and_then(|spec| spec.get(list)).and_then(Value::as_array).into_iter().flatten()
+}
+
+/// The container whose log says why a pod failed: the one that failed first. Without any, the one that kubectl would show.
+/// None: the only one there is.
+fn telling_container(pod: &Value) -> Option<&str> {
+    let ended = |status: &Value| {
+        ["/state/terminated", "/lastState/terminated"].into_iter().find_map(|state| {
+            let state = status.pointer(state)?;
+            let failed = state.get("exitCode").and_then(Value::as_i64).is_some_and(|code| code != 0);
+            failed.then(|| text(state, "/finishedAt").to_owned())
+        })
+    };
+    // Sidecars that are init containers are stopped after the others, whatever they answer to that.
+    let failed = ["containerStatuses", "initContainerStatuses"].into_iter().find_map(|list| {
+        let statuses = pod.get("status")?.get(list)?.as_array()?;
+        let failed = statuses.iter().filter_map(|status| Some((ended(status)?, text(status, "/name"))));
+        failed.min().map(|(_, name)| name)
+    });
+    let shown = || {
+        let annotations = pod.pointer("/metadata/annotations");
+        annotations?.get("kubectl.kubernetes.io/default-container")?.as_str()
+    };
+    let first = || containers(pod, "containers").next().map(|container| text(container, "/name"));
+    failed.or_else(shown).or_else(first).filter(|name| !name.is_empty())
 }
 
 fn no_answer<T>() -> Result<T, KubeError> {

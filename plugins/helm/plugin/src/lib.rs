@@ -14,6 +14,7 @@ mod charts;
 mod check;
 pub mod command;
 mod decorate;
+mod definitions;
 mod depends;
 mod drive;
 mod elsewhere;
@@ -29,6 +30,7 @@ mod mask;
 mod measures;
 mod merge_keys;
 mod objects;
+mod operations;
 mod options;
 mod overrides;
 mod ownership;
@@ -40,6 +42,7 @@ mod releases;
 mod render;
 mod repair;
 mod report;
+mod requests;
 mod rest;
 mod settings;
 mod store;
@@ -52,7 +55,7 @@ use pilothouse_sdk::{Context, Dynamic, Error, Finalized, Outcome, Reconciler};
 
 use crate::{
     call::Call, charts::Charts, elsewhere::Wanted, measures::State, reconcile::Reconciliation,
-    releases::Releases,
+    releases::Releases, report::Concern,
 };
 
 /// The allocator of the C library took a sixth of the time of a rendering.
@@ -85,7 +88,8 @@ impl Reconciler for HelmOperator {
             Ok(Wanted::OnItsWay(why)) => call.wait_for_chart(&why),
             Err(error) => Err(call.keep_up(error)),
         };
-        let result = call.with_chart_told(result);
+        let result = result.map_err(|error| call.told_when_it_stays(error, Concern::Reconcile));
+        let result = call.with_refusal_told(call.with_chart_told(result));
         call.count_reconcile(if result.is_ok() { "success" } else { "error" });
         call.count_release(result.as_ref().err());
         result
@@ -97,7 +101,7 @@ impl Reconciler for HelmOperator {
             return Ok(Finalized::Done);
         }
         let call = Call::open(self, ctx, object)?;
-        let result = call.uninstall();
+        let result = call.uninstall().map_err(|error| call.told_when_it_stays(error, Concern::Uninstall));
         call.stands_at(State::Uninstalling);
         call.count_release(None);
         result

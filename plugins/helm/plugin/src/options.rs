@@ -8,7 +8,10 @@ use pilothouse_sdk::Error;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::go_duration;
+use crate::{
+    go_duration,
+    operations::{Install, Rollback, Test, Uninstall, Upgrade},
+};
 
 /// How long objects may take to be ready when nobody says.
 const TIMEOUT: Duration = Duration::from_mins(5);
@@ -38,9 +41,9 @@ pub(crate) struct Options {
     /// Upgrades.
     pub(crate) upgrade: Upgrade,
     /// Ways back.
-    pub(crate) rollback: Hooked,
+    pub(crate) rollback: Rollback,
     /// Uninstallations.
-    pub(crate) uninstall: Hooked,
+    pub(crate) uninstall: Uninstall,
     /// The chart's tests.
     pub(crate) test: Test,
 }
@@ -156,67 +159,6 @@ impl Source {
     }
 }
 
-/// Installations.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub(crate) struct Install {
-    /// Without hooks.
-    pub(crate) disable_hooks: bool,
-    /// What becomes of the definitions in the chart's `crds/`; `Create` when nobody says.
-    pub(crate) crds: Option<Definitions>,
-    /// What follows a failure.
-    pub(crate) remediation: Remediation,
-}
-
-/// Upgrades.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub(crate) struct Upgrade {
-    /// Without hooks.
-    pub(crate) disable_hooks: bool,
-    /// What becomes of the definitions in the chart's `crds/`; `Skip` when nobody says.
-    pub(crate) crds: Option<Definitions>,
-    /// What follows a failure.
-    pub(crate) remediation: Remediation,
-}
-
-/// The chart's tests (`helm.sh/hook: test`).
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub(crate) struct Test {
-    /// They run after each installation and upgrade.
-    pub(crate) enable: bool,
-    /// Their failure is told and is not the operation's.
-    pub(crate) ignore_failures: bool,
-}
-
-/// What becomes of definitions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub(crate) enum Definitions {
-    /// Nothing.
-    Skip,
-    /// Those that are not there are created.
-    Create,
-    /// Those that are there become what the chart says as well.
-    CreateReplace,
-}
-
-/// What follows a failure.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub(crate) struct Remediation {
-    /// How often the same is tried again; without a number, with ever longer waits for ever.
-    pub(crate) retries: Option<u32>,
-}
-
-/// Operations of which only hooks can be told.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub(crate) struct Hooked {
-    /// Without hooks.
-    pub(crate) disable_hooks: bool,
-}
-
 impl Options {
     /// Refuses what would only be found out where it is used.
     ///
@@ -224,6 +166,7 @@ impl Options {
     /// Permanent, with the place.
     pub(crate) fn check(&self) -> Result<(), Error> {
         self.timeout()?;
+        self.check_operations()?;
         for rule in &self.drift_detection.ignore {
             let Target { group, version, kind, name, namespace, .. } = &rule.target;
             for pattern in [group, version, kind, name, namespace] {

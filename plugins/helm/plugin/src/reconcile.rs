@@ -83,7 +83,9 @@ impl<'c> Reconciliation<'c> {
         }
         self.refresh()?;
         for _ in 0..TOO_MANY_DECISIONS {
-            let decision = decide(&self.history, self.wish()?);
+            let wish = self.wish()?;
+            self.call.judge_way_back(&self.history, wish.back);
+            let decision = decide(&self.history, wish);
             self.check_owner()?;
             match self.act(decision)? {
                 Step::Again => self.refresh()?,
@@ -97,13 +99,13 @@ impl<'c> Reconciliation<'c> {
         let call = self.call;
         let release = &call.settings().release;
         let is_installed = self.history.good().is_some();
-        let remediation =
-            if is_installed { &release.upgrade.remediation } else { &release.install.remediation };
-        let back = call.annotations().way_back().map_err(|error| explain(error, Concern::Reconcile))?;
+        let remedy = if is_installed { release.upgrade_remedy() } else { release.install_remedy() };
+        let remedy = remedy.map_err(|error| explain(error, Concern::Reconcile))?;
+        let back = call.way_back().map_err(|error| explain(error, Concern::Reconcile))?;
         Ok(Wish {
             inputs: &self.inputs,
             remembered: call.remembered(),
-            retries: remediation.retries,
+            remedy,
             back,
             test: call.annotations().test_at.as_deref(),
             now: call.now(),
@@ -126,6 +128,7 @@ impl<'c> Reconciliation<'c> {
             Decision::Rollback { failed, to, revision, attempt } => {
                 self.roll_back(failed, to, revision, attempt)
             }
+            Decision::Uninstall { failed } => self.uninstall(failed),
             Decision::Resume { revision, outdated } => self.resume(revision, outdated),
             Decision::Clean { revision } => self.clean(revision),
             Decision::Hold { failed, deployed, until } => self.hold(failed, deployed, until),
@@ -172,6 +175,19 @@ impl<'c> Reconciliation<'c> {
         self.carry_on(if outdated { operation.outdated() } else { operation })
     }
 
+    /// An upgrade failed, and the release is uninstalled for that.
+    fn uninstall(&mut self, failed: u32) -> Result<Step, Error> {
+        let Some(latest) = self.history.latest() else { return Ok(Step::Again) };
+        let stored = self.call.store().load(latest.revision);
+        let stored = stored.map_err(|error| explain(error, Concern::Upgrade))?;
+        let Some(operation) = self.call.uninstall_operation(latest, stored, true) else {
+            return Ok(Step::Again);
+        };
+        let message = format!("revision {failed} failed: the release is uninstalled and installed anew");
+        self.call.ctx().publish(&Event::warning("UpgradeRemediated", message));
+        self.carry_on(operation)
+    }
+
     /// Carries an operation on and says what came of it.
     pub(crate) fn carry_on(&self, operation: Operation) -> Result<Step, Error> {
         let action = operation.action();
@@ -181,14 +197,19 @@ impl<'c> Reconciliation<'c> {
         match ended.map_err(|error| self.call.watched_failure(explain(error, concern), None))? {
             Ended::Done(stored) => {
                 self.call.announce(action, &stored);
-                // A rollback is followed by a wait that has its own words.
-                if matches!(action, Action::Rollback | Action::Test)
+                // A rollback is followed by a wait that has its own words, an uninstall by an installation.
+                if matches!(action, Action::Rollback | Action::Uninstall | Action::Test)
                     || stored.marks.inputs.as_deref() != Some(&self.inputs)
                 {
                     return Ok(Step::Again);
                 }
                 let prepared = self.call.prepare(&stored)?;
                 Ok(Step::Over(self.call.deployed(&prepared, &self.inputs, None)))
+            }
+            // It begins anew: not at once.
+            Ended::Failed(message) if action == Action::Uninstall => {
+                let error = Error::retry(Concern::Uninstall.reason(), message);
+                Err(self.call.watched_failure(explain(error, Concern::Uninstall), None))
             }
             Ended::Failed(message) => {
                 let reason = if action == Action::Test { "TestFailed" } else { concern.reason() };
@@ -246,9 +267,11 @@ impl<'c> Reconciliation<'c> {
             Some(revision) => Some(self.prepared(revision)?),
             None => None,
         };
-        // A rollback that failed left something between two revisions: only the next rollback may touch that.
-        let rolling_back = self.history.get(failed).is_some_and(|entry| entry.marks.rollback.is_some());
-        if let Some(prepared) = prepared.as_deref().filter(|_| !rolling_back) {
+        // What failed and was not undone left something between two revisions: only the next attempt may touch that.
+        let stays = |entry: &Entry| entry.marks.rollback.is_some() || entry.marks.may_have_applied();
+        let left =
+            self.history.latest().is_some_and(|latest| latest.status == Status::Failed && stays(latest));
+        if let Some(prepared) = prepared.as_deref().filter(|_| !left) {
             self.call.repair(prepared)?;
         }
         let concern = if prepared.is_some() { Concern::Upgrade } else { Concern::Install };

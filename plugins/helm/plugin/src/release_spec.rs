@@ -1,6 +1,7 @@
 //! The resource `Release` (`helm.pilothouse.dev`): chart, values and settings stand in the object's own specification, under the
 //! names that an entry of `watches.yaml` has for them.
 
+use helm_release::LARGEST_SECRET;
 use pilothouse_sdk::{Dynamic, Error};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -51,6 +52,7 @@ pub(crate) fn read(object: &Dynamic, suppress_override_values: bool) -> Result<S
         watch_dependent_resources: true,
         max_history: own.max_history.unwrap_or(10),
         hook_timeout: own.hook_timeout,
+        largest_secret: LARGEST_SECRET,
         release,
         release_name: own.release_name.filter(|name| !name.is_empty()),
         values: Some(Value::Object(own.values.unwrap_or_default())),
@@ -76,6 +78,7 @@ pub(crate) fn bare() -> Settings {
         watch_dependent_resources: true,
         max_history: 10,
         hook_timeout: None,
+        largest_secret: LARGEST_SECRET,
         release: Options::default(),
         release_name: None,
         values: None,
@@ -115,6 +118,18 @@ mod tests {
         names
     }
 
+    const OPERATIONS: [&str; 9] = [
+        "install",
+        "install.strategy",
+        "install.remediation",
+        "upgrade",
+        "upgrade.strategy",
+        "upgrade.remediation",
+        "rollback",
+        "uninstall",
+        "test",
+    ];
+
     #[test]
     fn the_definition_has_what_the_plugin_reads_and_nothing_else() {
         let text = include_bytes!("../../../../deploy/crds/helm.pilothouse.dev_releases.yaml");
@@ -135,6 +150,16 @@ mod tests {
             drift["mode"]["enum"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
         told.sort_unstable();
         assert_eq!(told, expected(&modes));
+        for place in OPERATIONS {
+            let mut probe = json!({"-": true});
+            for name in place.rsplit('.') {
+                probe = json!({ name: probe });
+            }
+            let mut known = expected(&serde_json::from_value::<Options>(probe).unwrap_err());
+            known.sort();
+            let schema = format!("/{}/properties", place.replace('.', "/properties/"));
+            assert_eq!(names(spec.pointer(&schema).unwrap()), known, "{place}");
+        }
         let mut chart = expected(&serde_json::from_value::<Elsewhere>(json!({"-": 1})).unwrap_err());
         chart.sort();
         assert_eq!(names(&spec["chart"]["properties"]), chart);

@@ -37,6 +37,8 @@ pub(crate) struct Prepared {
     pub(crate) notes: String,
     /// What its record says happened.
     pub(crate) description: String,
+    /// Whether an installation made it, and not what followed one.
+    pub(crate) is_installation: bool,
     /// How its tests ended; none when none ran.
     pub(crate) tests: Option<Result<(), String>>,
     /// In how many Secrets beside its own its record is.
@@ -139,6 +141,7 @@ impl Call<'_> {
             app_version: chart.app_version,
             notes: stored.release.info.notes.clone(),
             description: stored.release.info.description.clone(),
+            is_installation: is_installation(stored),
             tests: tests(stored),
             chunks: stored.chunks().map_or(0, |chunks| chunks.count()),
             last_deployed: stored.release.info.last_deployed,
@@ -176,6 +179,18 @@ impl Call<'_> {
     /// Objects as they are applied.
     pub(crate) fn items(&self, objects: Vec<Object>, chart: &str) -> Vec<ApplyItem> {
         objects.into_iter().map(|object| self.owner().release_object(object, chart)).collect()
+    }
+}
+
+/// Whether an installation made the revision. Records say so in Helm's words, and where the owner has words of their own by two
+/// times that are the same.
+fn is_installation(stored: &Stored) -> bool {
+    let info = &stored.release.info;
+    match info.description.as_str() {
+        "Install complete" => true,
+        "Upgrade complete" => false,
+        words if words.starts_with("Rollback to ") => false,
+        _ => stored.release.version == 1 || info.first_deployed == info.last_deployed,
     }
 }
 

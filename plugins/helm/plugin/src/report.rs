@@ -16,6 +16,8 @@ use crate::{
     store::secret_kind,
 };
 
+/// The condition that tells what differs from the release and is left as it is.
+pub(crate) const DRIFTED: &str = "Drifted";
 /// So many objects are listed in status: it has to stay small enough to be stored.
 const MOST_LISTED: usize = 2000;
 
@@ -51,8 +53,10 @@ impl Concern {
 }
 
 /// Reasons of failures that pass by themselves and are nobody's fault: no condition of the release tells of them.
-const PASSING: [&str; 6] =
-    ["TooManyRequests", "ServiceUnavailable", "BudgetExhausted", "Conflict", "ReleaseMoved", "RequestFailed"];
+const PASSING: [&str; 5] =
+    ["TooManyRequests", "ServiceUnavailable", "Conflict", "ReleaseMoved", "RequestFailed"];
+/// After so many in a row they are told all the same.
+const TOLD_AFTER: u32 = 3;
 
 /// Whether a failure passes by itself.
 pub(crate) fn is_passing(error: &Error) -> bool {
@@ -65,7 +69,13 @@ pub(crate) fn explain(error: Error, concern: Concern) -> Error {
     if is_passing(&error) {
         return error;
     }
-    let condition = concern.failed(error.message());
+    let bounds = match error.reason() {
+        "BudgetExhausted" => {
+            " (limits.hostCalls and limits.hostMiB of the plugin bound what one call may ask)"
+        }
+        _ => "",
+    };
+    let condition = concern.failed(&format!("{}{bounds}", error.message()));
     error.condition(condition)
 }
 
@@ -86,6 +96,21 @@ pub(crate) struct Pause {
 }
 
 impl Call<'_> {
+    /// Tells of a failure that should pass by itself and does not, and of the time that a call has.
+    pub(crate) fn told_when_it_stays(&self, error: Error, concern: Concern) -> Error {
+        let failures = self.ctx().failures();
+        if !is_passing(&error) || failures < TOLD_AFTER {
+            return error;
+        }
+        let words = format!(
+            "{}; {} calls in a row did not come to their end, of which each has {} s (limits.wallMs of the plugin)",
+            error.message(),
+            failures + 1,
+            self.ctx().deadline().as_secs()
+        );
+        error.condition(concern.failed(&words))
+    }
+
     /// The release is deployed as wanted.
     pub(crate) fn deployed(&self, prepared: &Prepared, inputs: &str, by_hand: Option<&str>) -> Outcome {
         self.stands_at(State::Deployed);
@@ -98,7 +123,8 @@ impl Call<'_> {
         };
         let outcome = self.settled(outcome, prepared, inputs);
         match self.annotations().reconcile_period() {
-            Ok(Some(period)) => outcome.requeue_after(period),
+            // What objects on their way are waited for may end sooner.
+            Ok(Some(period)) => outcome.requeue_within(period),
             Ok(None) | Err(_) => outcome,
         }
     }
@@ -114,15 +140,15 @@ impl Call<'_> {
     /// Tells what differs from the release and is left as it is.
     pub(crate) fn drifted(&self, outcome: Outcome, prepared: &Prepared, differing: &[Changed]) -> Outcome {
         if differing.is_empty() {
-            return outcome.drop_condition("Drifted");
+            return outcome.drop_condition(DRIFTED);
         }
         let message = format!("differs from revision {}: {}", prepared.revision, listed(differing));
         let told = self.object().value().pointer("/status/conditions").and_then(Value::as_array);
-        let told = told.into_iter().flatten().find(|known| known["type"] == "Drifted");
+        let told = told.into_iter().flatten().find(|known| known["type"] == DRIFTED);
         if told.is_none_or(|known| known["message"] != message.as_str()) {
             self.ctx().publish(&Event::warning("DriftDetected", &message));
         }
-        outcome.condition(Condition::new("Drifted", true).reason("DriftDetected").message(message))
+        outcome.condition(Condition::new(DRIFTED, true).reason("DriftDetected").message(message))
     }
 
     /// The release is deployed, but not as wanted: an attempt failed and will be made again at `until`.
@@ -152,7 +178,7 @@ impl Call<'_> {
     }
 
     pub(crate) fn settled(&self, outcome: Outcome, prepared: &Prepared, inputs: &str) -> Outcome {
-        let reason = if prepared.revision == 1 { "InstallSuccessful" } else { "UpgradeSuccessful" };
+        let reason = if prepared.is_installation { "InstallSuccessful" } else { "UpgradeSuccessful" };
         let outcome = outcome
             .condition(Condition::new("Initialized", true))
             .condition(Condition::new("Deployed", true).reason(reason).message(&prepared.notes));

@@ -18,6 +18,7 @@ use crate::{
     options::DriftMode,
     readiness::{NOT_READY, WAITING_FOR_READINESS},
     releases::Prepared,
+    report::DRIFTED,
     store::secret_kind,
 };
 
@@ -33,9 +34,9 @@ impl Call<'_> {
         let entry = self.store().known(revision)?;
         let wanted = |marks: &Option<String>| marks.as_deref() == Some(inputs);
         let by_hand = !wanted(&entry.marks.inputs);
-        let (back, test) = (&self.annotations().rollback_to, &self.annotations().test_at);
+        let test = &self.annotations().test_at;
         if entry.status != Status::Deployed
-            || (back.is_some() && *back != entry.marks.asked)
+            || !self.is_way_back_settled(entry.marks.asked.as_deref())
             || (test.is_some() && *test != entry.marks.tested)
             || entry.marks.progress.is_some()
             || (by_hand && !wanted(&entry.marks.accepted))
@@ -68,6 +69,10 @@ impl Call<'_> {
         };
         let conditions = object.pointer("/status/conditions")?.as_array()?;
         let ready = conditions.iter().find(is_settled)?;
+        // Whether what was told of drift still holds takes a look.
+        if conditions.iter().any(|condition| condition["type"] == DRIFTED) {
+            return None;
+        }
         if ready.get("observedGeneration") != object.pointer("/metadata/generation")
             || self.remembered() != Some(inputs)
             || !self.is_routine()

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use helm_release::{Action, LARGEST_SECRET};
 use pilothouse_sdk::{Context, Dynamic, Error, Level};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -28,9 +29,13 @@ pub(crate) struct Settings {
     /// How many revisions are kept; 0: all.
     #[serde(default = "ten")]
     pub(crate) max_history: u32,
-    /// How long a hook may run, as Go writes durations; without it, as long as it takes.
+    /// How long a hook may run, as Go writes durations; without it, as long as objects may take to be ready; 0: as long as
+    /// it takes.
     #[serde(default)]
     pub(crate) hook_timeout: Option<String>,
+    /// Bytes that a Secret may have. Kubernetes says how many; tests say less, so that large records need no megabytes.
+    #[serde(default = "largest_secret")]
+    pub(crate) largest_secret: usize,
     /// What operator-sdk does not know.
     #[serde(default)]
     pub(crate) release: Options,
@@ -63,6 +68,10 @@ pub(crate) enum ChartSetting {
 
 fn yes() -> bool {
     true
+}
+
+fn largest_secret() -> usize {
+    LARGEST_SECRET
 }
 
 fn ten() -> u32 {
@@ -106,32 +115,32 @@ impl Settings {
 
     /// With this `hookTimeout`, if it is one.
     pub(crate) fn with_readable_timeout(self, timeout: Option<&Value>) -> Self {
-        let hook_timeout = timeout.and_then(Value::as_str).map(str::to_owned);
-        let with = Self { hook_timeout, ..self.clone() };
-        if with.hook_timeout().is_ok() { with } else { self }
+        let text = timeout.and_then(Value::as_str).filter(|text| go_duration::parse(text).is_some());
+        Self { hook_timeout: text.map(str::to_owned).or(self.hook_timeout), ..self }
     }
 
     fn checked(self) -> Result<Self, Error> {
-        self.hook_timeout()?;
+        self.hook_timeout(Action::Install)?;
         self.release.check()?;
         Ok(self)
     }
 
-    /// How long a hook may run.
-    pub(crate) fn hook_timeout(&self) -> Result<Option<Duration>, Error> {
-        let Some(text) = &self.hook_timeout else { return Ok(None) };
-        let limit = go_duration::parse(text);
-        let limit = limit.ok_or_else(|| {
-            Error::permanent(
-                "InvalidConfiguration",
-                format!("hookTimeout {text:?} is not a duration such as 5m"),
-            )
-        })?;
+    /// How long a hook of an operation may run. None: as long as it takes.
+    pub(crate) fn hook_timeout(&self, action: Action) -> Result<Option<Duration>, Error> {
+        let limit = match &self.hook_timeout {
+            None => self.release.timeout_of(action)?,
+            Some(text) => go_duration::parse(text).ok_or_else(|| {
+                let message = format!("hookTimeout {text:?} is not a duration such as 5m");
+                Error::permanent("InvalidConfiguration", message)
+            })?,
+        };
         Ok(Some(limit).filter(|limit| !limit.is_zero()))
     }
 }
 
 const PREFIX: &str = "helm.sdk.operatorframework.io/";
+/// The annotation that asks for a way back.
+pub(crate) const ROLLBACK_TO: &str = "helm.pilothouse.dev/rollback-to";
 /// Of annotations that operator-sdk does not know.
 const OWN_PREFIX: &str = "helm.pilothouse.dev/";
 
@@ -228,8 +237,7 @@ impl Annotations {
         let Some(words) = words else { return Ok(None) };
         let revision = words.split('@').next().unwrap_or_default().trim();
         let revision = revision.parse().map_err(|_| {
-            let message =
-                format!("annotation {OWN_PREFIX}rollback-to: {revision:?} is not the number of a revision");
+            let message = format!("annotation {ROLLBACK_TO}: {revision:?} is not the number of a revision");
             Error::permanent("InvalidAnnotation", message)
         })?;
         Ok(Some((revision, words)))
@@ -262,7 +270,7 @@ mod tests {
         let settings: Settings = serde_json::from_str(r#"{"chart": "charts/web", "selector": {}}"#).unwrap();
         assert!(settings.watch_dependent_resources);
         assert_eq!(settings.max_history, 10);
-        assert_eq!(settings.hook_timeout().unwrap(), None);
+        assert_eq!(settings.hook_timeout(Action::Upgrade).unwrap(), Some(Duration::from_mins(5)), "Helm's");
         assert!(serde_json::from_str::<Settings>("{}").is_err(), "a chart is needed");
     }
 
@@ -270,10 +278,13 @@ mod tests {
     fn a_hook_timeout_is_a_go_duration() {
         let settings = |timeout: &str| {
             let text = format!(r#"{{"chart": "c", "hookTimeout": "{timeout}"}}"#);
-            serde_json::from_str::<Settings>(&text).unwrap().hook_timeout()
+            serde_json::from_str::<Settings>(&text).unwrap().hook_timeout(Action::Upgrade)
         };
         assert_eq!(settings("5m").unwrap(), Some(Duration::from_mins(5)));
         assert_eq!(settings("0s").unwrap(), None);
+        let of_release: Settings =
+            serde_json::from_str(r#"{"chart": "c", "release": {"timeout": "90s"}}"#).unwrap();
+        assert_eq!(of_release.hook_timeout(Action::Upgrade).unwrap(), Some(Duration::from_secs(90)));
         assert!(settings("soon").unwrap_err().message().contains("\"soon\""));
     }
 

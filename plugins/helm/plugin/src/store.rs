@@ -4,8 +4,8 @@
 //! so whatever is broken off leaves chunks that nobody names, and the next listing takes those away.
 
 use helm_release::{
-    Chunks, Entry, History, Limit, Listed, Marks, SecretError, Stored, can_have_records, chunks_of,
-    secret_name, selector,
+    Chunks, Entry, History, LARGEST_SECRET, Limit, Listed, Marks, SecretError, Stored, can_have_records,
+    chunks_of, secret_name, selector,
 };
 use jiff::Timestamp;
 use pilothouse_sdk::{Context, DeleteOptions, Error, Gvk, KubeError, Level, ObjectRef, Ownership, Patch};
@@ -21,6 +21,8 @@ pub(crate) struct Store<'a> {
     release: &'a str,
     namespace: &'a str,
     now: Timestamp,
+    /// Bytes that a Secret may have.
+    largest: usize,
 }
 
 /// The kind that records are kept in.
@@ -36,7 +38,13 @@ const AFTER_CONFLICT: std::time::Duration = std::time::Duration::from_secs(1);
 
 impl<'a> Store<'a> {
     pub(crate) fn new(ctx: &'a Context, owner: &'a Owner, now: Timestamp) -> Self {
-        Self { ctx, owner, release: &owner.release, namespace: &owner.namespace, now }
+        let largest = LARGEST_SECRET;
+        Self { ctx, owner, release: &owner.release, namespace: &owner.namespace, now, largest }
+    }
+
+    /// The same with Secrets of another size.
+    pub(crate) fn within(self, largest: usize) -> Self {
+        Self { largest, ..self }
     }
 
     /// What the API server knows about all revisions. A Secret with the release's labels that is no record is logged and left
@@ -129,7 +137,7 @@ impl<'a> Store<'a> {
     /// Writes a record and answers its Secret as it is stored now.
     pub(crate) fn write(&self, stored: &Stored) -> Result<Value, Error> {
         let secrets = stored
-            .secrets(self.now)
+            .secrets_within(self.largest, self.now)
             .map_err(|error| Error::permanent("InvalidRelease", error.to_string()))?;
         let kube = self.ctx.kube();
         for mut chunk in secrets.chunks {

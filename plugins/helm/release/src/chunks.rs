@@ -14,8 +14,11 @@ pub const CHUNK_TYPE: &str = "helm.pilothouse.dev/chunk.v1";
 pub(crate) const CHUNKS: &str = "helm.pilothouse.dev/chunks";
 /// What chunks have for the label by which Helm finds its records.
 pub(crate) const CHUNK_OWNER: &str = "pilothouse";
-/// Bytes of a chunk: as JSON it stays below 1 MiB, which is the most that some proxies let through.
-const SIZE: usize = 768 << 10;
+/// Bytes of a chunk, where Secrets have so many: as JSON it stays below that, which is the most that some proxies let through.
+pub(crate) fn size(largest: usize) -> usize {
+    largest / 4 * 3
+}
+
 /// Letters of the digest in the names of chunks: revisions of one number that differ do not meet.
 const NAMED_BY: usize = 12;
 
@@ -28,10 +31,9 @@ pub struct Chunks {
 }
 
 impl Chunks {
-    /// The chunks of these bytes.
-    pub(crate) fn of(bytes: &[u8]) -> Self {
-        let digest = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
-        Self { digest, count: bytes.len().div_ceil(SIZE) }
+    /// The chunks of these bytes, of `size` bytes each.
+    pub(crate) fn of(bytes: &[u8], size: usize) -> Self {
+        Self { digest: digest(bytes), count: bytes.len().div_ceil(size.max(1)) }
     }
 
     /// What the annotations of a record's Secret say; none: it is in one piece.
@@ -52,7 +54,7 @@ impl Chunks {
     }
 
     /// The Secrets as they are created. They are never changed.
-    pub(crate) fn secrets(&self, record: &Value, bytes: &[u8]) -> Vec<Value> {
+    pub(crate) fn secrets(&self, record: &Value, bytes: &[u8], size: usize) -> Vec<Value> {
         let metadata = |field: &str| record.pointer(&format!("/metadata/{field}")).cloned();
         let name = metadata("name").unwrap_or_default();
         let labels = json!({
@@ -70,18 +72,22 @@ impl Chunks {
                 "data": {"chunk": STANDARD.encode(bytes)},
             })
         };
-        self.names(name.as_str().unwrap_or_default()).zip(bytes.chunks(SIZE)).map(secret).collect()
+        self.names(name.as_str().unwrap_or_default()).zip(bytes.chunks(size.max(1))).map(secret).collect()
     }
 
     /// The bytes of these Secrets, which are given in order; none: they are not what was stored.
     pub(crate) fn join(&self, secrets: &[Value]) -> Option<Vec<u8>> {
-        let mut bytes = Vec::with_capacity(secrets.len().saturating_mul(SIZE));
+        let mut bytes = Vec::new();
         for secret in secrets {
             let chunk = secret.pointer("/data/chunk")?.as_str()?;
             STANDARD.decode_vec(chunk, &mut bytes).ok()?;
         }
-        (Self::of(&bytes) == *self).then_some(bytes)
+        (secrets.len() == self.count && digest(&bytes) == self.digest).then_some(bytes)
     }
+}
+
+fn digest(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 impl fmt::Display for Chunks {
@@ -105,6 +111,8 @@ impl FromStr for Chunks {
 mod tests {
     use super::*;
 
+    const SIZE: usize = 768 << 10;
+
     fn record() -> Value {
         json!({"metadata": {"name": "sh.helm.release.v1.web.v3", "namespace": "shop",
             "labels": {"name": "web", "owner": "helm", "version": "3", "status": "deployed"}}})
@@ -113,9 +121,9 @@ mod tests {
     #[test]
     fn bytes_come_back_out_of_their_chunks_and_of_no_others() {
         let bytes: Vec<u8> = (0..SIZE * 2 + 5).map(|place| (place % 251) as u8).collect();
-        let chunks = Chunks::of(&bytes);
+        let chunks = Chunks::of(&bytes, SIZE);
         assert_eq!(chunks.count(), 3);
-        let secrets = chunks.secrets(&record(), &bytes);
+        let secrets = chunks.secrets(&record(), &bytes, SIZE);
         assert_eq!(chunks.join(&secrets).unwrap(), bytes);
         assert_eq!(chunks.join(&secrets[..2]), None);
         let mut swapped = secrets.clone();
@@ -127,8 +135,8 @@ mod tests {
     #[test]
     fn a_chunk_is_named_by_its_record_and_its_content_and_is_none_of_helms() {
         let bytes = vec![7; SIZE + 1];
-        let chunks = Chunks::of(&bytes);
-        let secrets = chunks.secrets(&record(), &bytes);
+        let chunks = Chunks::of(&bytes, SIZE);
+        let secrets = chunks.secrets(&record(), &bytes, SIZE);
         let names: Vec<_> = chunks.names("sh.helm.release.v1.web.v3").collect();
         assert_eq!(names.len(), 2);
         assert!(names[1].starts_with("sh.helm.release.v1.web.v3.") && names[1].ends_with(".2"), "{names:?}");
@@ -139,12 +147,12 @@ mod tests {
             json!({"name": "web", "owner": "pilothouse", "version": "3"})
         );
         assert_eq!((&secrets[1]["type"], &secrets[1]["immutable"]), (&json!(CHUNK_TYPE), &json!(true)));
-        assert_ne!(Chunks::of(&[8; SIZE + 1]).names("x").next(), chunks.names("x").next());
+        assert_ne!(Chunks::of(&[8; SIZE + 1], SIZE).names("x").next(), chunks.names("x").next());
     }
 
     #[test]
     fn what_the_annotation_says_is_read_as_it_is_written() {
-        let chunks = Chunks::of(&[1; 10]);
+        let chunks = Chunks::of(&[1; 10], SIZE);
         assert_eq!(chunks.to_string().parse(), Ok(chunks));
         for broken in ["", "3", "abc/3", &format!("{}/0", "a".repeat(64)), &format!("{}/1", "z".repeat(64))] {
             assert_eq!(broken.parse::<Chunks>(), Err(()), "{broken}");

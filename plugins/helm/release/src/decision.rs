@@ -4,17 +4,11 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::{Entry, History, Status};
+use crate::{Entry, History, Remedy, Status, Undo};
 
 /// How long an operation of somebody else may stand still before it is taken for dead. Helm's own default time-out
 /// of a hook is five minutes, and it writes the record before each hook.
 pub const GRACE: Duration = Duration::from_mins(10);
-
-/// The wait after the first failure of the same inputs; it doubles with each further one up to [`LONGEST_BACKOFF`].
-pub const FIRST_BACKOFF: Duration = Duration::from_secs(30);
-
-/// The longest wait between two attempts with the same inputs.
-pub const LONGEST_BACKOFF: Duration = Duration::from_mins(30);
 
 /// When an attempt is due that nobody is to make any more.
 pub const NEVER: Timestamp = Timestamp::MAX;
@@ -26,8 +20,8 @@ pub struct Wish<'a> {
     pub inputs: &'a str,
     /// The digest that was brought about last, as the owner remembers it; none when it never was.
     pub remembered: Option<&'a str>,
-    /// How often a failed attempt is repeated; none: for ever, with ever longer waits. After that only another wish counts.
-    pub retries: Option<u32>,
+    /// What follows a failed attempt.
+    pub remedy: Remedy,
     /// A request to go back to a revision: the revision and the words it was asked with.
     pub back: Option<(u32, &'a str)>,
     /// The words with which a test of what is deployed was asked for.
@@ -84,6 +78,11 @@ pub enum Decision {
         revision: u32,
         /// How often these inputs have been tried, this time included.
         attempt: u32,
+    },
+    /// An upgrade failed, and the release is to be uninstalled for that, after which it is installed anew.
+    Uninstall {
+        /// The failed revision.
+        failed: u32,
     },
     /// An upgrade failed after it may have changed something.
     Rollback {
@@ -165,13 +164,6 @@ fn asked_back(history: &History, wish: Wish<'_>) -> Option<Decision> {
     (!is_done && is_possible).then_some(Decision::Rollback { failed, to, revision, attempt: 1 })
 }
 
-/// The wait after so many failed attempts.
-#[must_use]
-pub fn backoff(attempts: u32) -> Duration {
-    let factor = 1_u32.checked_shl(attempts.saturating_sub(1)).unwrap_or(u32::MAX);
-    FIRST_BACKOFF.saturating_mul(factor).min(LONGEST_BACKOFF)
-}
-
 fn after(time: Timestamp, wait: Duration) -> Timestamp {
     let wait = SignedDuration::try_from(wait).unwrap_or(SignedDuration::MAX);
     time.checked_add(wait).unwrap_or(Timestamp::MAX)
@@ -204,8 +196,12 @@ fn last_attempt(history: &History) -> Option<&Entry> {
     history.life().iter().rev().find(|entry| entry.marks.rollback.is_none())
 }
 
-/// An uninstall that is under way although its owner is not being deleted: by hand, or ours of a former owner.
+/// An uninstall that is under way although its owner is not being deleted: what follows a failed upgrade, by hand, or ours of
+/// a former owner.
 fn uninstalling(latest: &Entry, wish: Wish<'_>) -> Decision {
+    if latest.marks.progress.is_some() && latest.marks.remedies {
+        return Decision::Resume { revision: latest.revision, outdated: false };
+    }
     if latest.marks.progress.is_some() {
         return Decision::Unlock { revision: latest.revision, status: Status::Uninstalled };
     }
@@ -232,10 +228,11 @@ fn not_installed(history: &History, latest: &Entry, wish: Wish<'_>) -> Decision 
     let Some(failed) = last_failure(history, wish.inputs) else {
         return Decision::Install { revision: history.next(), attempt: 1 };
     };
-    if failed.revision == latest.revision && failed.marks.may_have_applied() && !failed.marks.cleaned {
+    let has_left_something = failed.marks.may_have_applied() && !failed.marks.cleaned;
+    if failed.revision == latest.revision && has_left_something && wish.remedy.undo(failed) != Undo::Nothing {
         return Decision::Clean { revision: failed.revision };
     }
-    match waits(failed, wish) {
+    match wish.remedy.waits(failed, wish.now) {
         Some(until) => Decision::Hold { failed: failed.revision, deployed: None, until },
         None => Decision::Install { revision: history.next(), attempt: failed.marks.attempt + 1 },
     }
@@ -251,13 +248,14 @@ fn installed(history: &History, good: &Entry, latest: &Entry, wish: Wish<'_>) ->
     }
     let upgrade = |attempt| Decision::Upgrade { from: good.revision, revision: history.next(), attempt };
     let Some(failed) = last_failure(history, wish.inputs) else { return upgrade(1) };
-    match waits(failed, wish) {
+    match wish.remedy.waits(failed, wish.now) {
         Some(until) => Decision::Hold { failed: failed.revision, deployed: Some(good.revision), until },
         None => upgrade(failed.marks.attempt + 1),
     }
 }
 
-/// After a failure that may have changed something: back to the good revision, unless a third thing is wanted by now.
+/// After a failure that may have changed something: back to the good revision, unless a third thing is wanted by now, or
+/// something else is to follow a failure.
 fn go_back(history: &History, good: &Entry, latest: &Entry, wish: Wish<'_>) -> Option<Decision> {
     let rollback = |attempt| Decision::Rollback {
         failed: latest.revision,
@@ -265,20 +263,25 @@ fn go_back(history: &History, good: &Entry, latest: &Entry, wish: Wish<'_>) -> O
         revision: history.next(),
         attempt,
     };
+    let is_wanted = |entry: &Entry| entry.marks.inputs.as_deref() == Some(wish.inputs);
+    if latest.marks.rollback.is_none() && is_wanted(latest) && !is_wanted(good) {
+        return match wish.remedy.undo(latest) {
+            Undo::PutBack => Some(rollback(1)),
+            Undo::Uninstall => Some(Decision::Uninstall { failed: latest.revision }),
+            Undo::Nothing => None,
+        };
+    }
     if latest.marks.rollback.is_none() {
         // Of a foreign failure nobody knows what was wanted: what was there is put back first.
-        let third = latest.marks.ours()
-            && latest.marks.inputs.as_deref() != Some(wish.inputs)
-            && good.marks.inputs.as_deref() != Some(wish.inputs);
+        let third = latest.marks.ours() && !is_wanted(latest) && !is_wanted(good);
         return (!third).then(|| rollback(1));
     }
     // The way back failed as well. It is tried again and again, until something is wanted that has not failed.
-    let hopeful =
-        last_failure(history, wish.inputs).is_none() && good.marks.inputs.as_deref() != Some(wish.inputs);
+    let hopeful = last_failure(history, wish.inputs).is_none() && !is_wanted(good);
     if hopeful {
         return None;
     }
-    Some(match waits(latest, Wish { retries: None, ..wish }) {
+    Some(match Remedy::default().waits(latest, wish.now) {
         Some(until) => Decision::Hold { failed: latest.revision, deployed: Some(good.revision), until },
         None => rollback(latest.marks.attempt + 1),
     })
@@ -313,15 +316,6 @@ fn last_failure<'a>(history: &'a History, inputs: &str) -> Option<&'a Entry> {
     let failed = attempts.take_while(|entry| entry.status == Status::Failed);
     let mut same = failed.filter(|entry| entry.marks.inputs.as_deref() == Some(inputs));
     same.next()
-}
-
-/// Until when a failed attempt is not repeated; none: it may be repeated now.
-fn waits(failed: &Entry, wish: Wish<'_>) -> Option<Timestamp> {
-    if wish.retries.is_some_and(|retries| failed.marks.attempt > retries) {
-        return Some(NEVER);
-    }
-    let until = after(failed.touched?, backoff(failed.marks.attempt));
-    (until > wish.now).then_some(until)
 }
 
 #[cfg(test)]

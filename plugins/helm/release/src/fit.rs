@@ -69,8 +69,8 @@ pub(crate) enum Fitted {
     Chunked(Vec<u8>),
 }
 
-/// Packs a record so that it fits. `before`: what is known to be too large with less left out.
-pub(crate) fn fit(release: &Release, before: LeftOut) -> Result<Fitted, PayloadError> {
+/// Packs a record so that it fits into `largest` bytes. `before`: what is known to be too large with less left out.
+pub(crate) fn fit(release: &Release, before: LeftOut, largest: usize) -> Result<Fitted, PayloadError> {
     let mut packed = Vec::new();
     for level in LeftOut::ALL.into_iter().filter(|level| *level >= before) {
         packed = match level {
@@ -80,7 +80,7 @@ pub(crate) fn fit(release: &Release, before: LeftOut) -> Result<Fitted, PayloadE
                 None => payload::pack(release)?,
             },
         };
-        if payload::encoded_len(&packed) <= LARGEST_SECRET {
+        if payload::encoded_len(&packed) <= largest {
             return Ok(Fitted::Whole(payload::wrap(&packed), level));
         }
     }
@@ -120,7 +120,7 @@ pub(crate) mod tests {
     }
 
     fn whole(release: &Release) -> (Release, LeftOut) {
-        match fit(release, LeftOut::Nothing).unwrap() {
+        match fit(release, LeftOut::Nothing, LARGEST_SECRET).unwrap() {
             Fitted::Whole(text, left_out) => {
                 assert!(text.len() <= LARGEST_SECRET, "{}", text.len());
                 (payload::decode(text.as_bytes()).unwrap(), left_out)
@@ -153,7 +153,8 @@ pub(crate) mod tests {
 
     #[test]
     fn what_is_too_large_even_so_is_chunked_without_them() {
-        let Fitted::Chunked(packed) = fit(&release(0, 2_000_000, 1_500_000), LeftOut::Nothing).unwrap()
+        let Fitted::Chunked(packed) =
+            fit(&release(0, 2_000_000, 1_500_000), LeftOut::Nothing, LARGEST_SECRET).unwrap()
         else {
             panic!("whole")
         };
@@ -165,7 +166,9 @@ pub(crate) mod tests {
     #[test]
     fn what_was_left_out_once_stays_left_out() {
         let small = release(10, 10, 10);
-        let Fitted::Whole(_, left_out) = fit(&small, LeftOut::Files).unwrap() else { panic!("chunked") };
+        let Fitted::Whole(_, left_out) = fit(&small, LeftOut::Files, LARGEST_SECRET).unwrap() else {
+            panic!("chunked")
+        };
         assert_eq!(left_out, LeftOut::Files);
         let metadata = |words: Option<&str>| json!({"annotations": {LEFT_OUT: words}});
         for level in LeftOut::ALL {
@@ -177,6 +180,6 @@ pub(crate) mod tests {
     fn a_chart_of_no_charts_shape_is_left_as_it_is() {
         let mut odd = release(0, 0, 2_000_000);
         odd.chart = Some(RawValue::from_string("[]".into()).unwrap());
-        assert!(matches!(fit(&odd, LeftOut::Nothing).unwrap(), Fitted::Chunked(_)));
+        assert!(matches!(fit(&odd, LeftOut::Nothing, LARGEST_SECRET).unwrap(), Fitted::Chunked(_)));
     }
 }

@@ -17,6 +17,7 @@ mod operation;
 mod payload;
 mod progress;
 mod record;
+mod remedy;
 mod secret;
 mod status;
 mod time;
@@ -33,6 +34,7 @@ pub use self::{
     payload::{PayloadError, decode, encode},
     progress::{Progress, Stage},
     record::{ApplyMethod, Info, Release},
+    remedy::{FIRST_BACKOFF, LONGEST_BACKOFF, Remedy, Undo, backoff},
     secret::{
         Controller, Entry, Listed, SECRET_TYPE, SecretError, Secrets, Stored, can_have_records, chunks_of,
         secret_name, selector,

@@ -17,7 +17,8 @@ const FORCED: &str = "helm.pilothouse.dev/forced";
 const TESTED: &str = "helm.pilothouse.dev/tested";
 const TEST_FAILURE: &str = "helm.pilothouse.dev/test-failure";
 const CHART: &str = "helm.pilothouse.dev/chart";
-const ALL: [&str; 12] = [
+const REMEDIES: &str = "helm.pilothouse.dev/remedies";
+const ALL: [&str; 13] = [
     INPUTS,
     ACCEPTED,
     PROGRESS,
@@ -30,6 +31,7 @@ const ALL: [&str; 12] = [
     TESTED,
     TEST_FAILURE,
     CHART,
+    REMEDIES,
 ];
 
 /// Our own notes about a revision.
@@ -59,6 +61,8 @@ pub struct Marks {
     pub test_failure: Option<String>,
     /// Where its chart came from, for those that lie elsewhere.
     pub chart: Option<String>,
+    /// Whether its uninstall is what follows a failed upgrade, and not the end of the release.
+    pub remedies: bool,
 }
 
 impl Marks {
@@ -78,6 +82,7 @@ impl Marks {
             tested: text(TESTED),
             test_failure: text(TEST_FAILURE),
             chart: text(CHART),
+            remedies: annotations.contains_key(REMEDIES),
             found: annotations
                 .get(FOUND)
                 .into_iter()
@@ -103,6 +108,7 @@ impl Marks {
             self.tested.clone(),
             self.test_failure.clone(),
             self.chart.clone(),
+            self.remedies.then(|| "true".to_owned()),
         ];
         ALL.into_iter().zip(values)
     }
@@ -138,6 +144,7 @@ mod tests {
             tested: Some("then".into()),
             test_failure: Some("no answer".into()),
             chart: Some("{}".into()),
+            remedies: true,
             found: ["Secret \"a\"", "ConfigMap \"b\""].map(str::to_owned).into(),
         };
         let written = |marks: &Marks| {

@@ -55,6 +55,8 @@ enum Step {
     Announced,
     /// So many hooks have been cleaned up.
     Cleaned(usize),
+    /// So many have, and the next one's objects are still there.
+    Lingering(usize),
     /// The objects are not ready.
     Missing(String),
 }
@@ -115,7 +117,7 @@ impl Operation {
         }
     }
 
-    /// A hook that runs longer than this has failed.
+    /// A hook that runs longer than this has failed, and nobody waits longer for the deletion of its objects.
     #[must_use]
     pub fn with_timeout(mut self, timeout: Option<Duration>) -> Self {
         self.timeout = timeout;

@@ -10,8 +10,8 @@ use thiserror::Error;
 
 use crate::{
     Marks, PayloadError, Release, Status,
-    chunks::{CHUNK_OWNER, CHUNKS, Chunks},
-    fit::{Fitted, LEFT_OUT, LeftOut, fit},
+    chunks::{self, CHUNK_OWNER, CHUNKS, Chunks},
+    fit::{Fitted, LARGEST_SECRET, LEFT_OUT, LeftOut, fit},
     payload,
 };
 
@@ -321,17 +321,25 @@ impl Stored {
     /// # Errors
     /// [`PayloadError`] when the record cannot be packed.
     pub fn secrets(&self, now: Timestamp) -> Result<Secrets, PayloadError> {
+        self.secrets_within(LARGEST_SECRET, now)
+    }
+
+    /// The same where Secrets have another size than Kubernetes lets them have.
+    ///
+    /// # Errors
+    /// [`PayloadError`] when the record cannot be packed.
+    pub fn secrets_within(&self, largest: usize, now: Timestamp) -> Result<Secrets, PayloadError> {
         let (known, mut record) = (self.chunks(), self.frame(now));
         let left_out = self.metadata.as_ref().map(LeftOut::read).unwrap_or_default();
         let head = || payload::encode(&self.release.head());
         let (key, text, left_out, body) = match known {
             Some(_) => (HEAD, head()?, left_out, Vec::new()),
-            None => match fit(&self.release, left_out)? {
+            None => match fit(&self.release, left_out, largest)? {
                 Fitted::Whole(text, left_out) => ("release", text, left_out, Vec::new()),
                 Fitted::Chunked(body) => (HEAD, head()?, LeftOut::Templates, body),
             },
         };
-        let chunks = known.or_else(|| (!body.is_empty()).then(|| Chunks::of(&body)));
+        let chunks = known.or_else(|| (!body.is_empty()).then(|| Chunks::of(&body, chunks::size(largest))));
         if let Some(metadata) = record.get_mut("metadata").and_then(Value::as_object_mut) {
             let annotations = section(metadata, "annotations");
             let note = |name: &str, note: Option<String>| note.map(|note| (name.to_owned(), note.into()));
@@ -342,7 +350,8 @@ impl Stored {
         if let Value::Object(fields) = &mut record {
             fields.insert("data".to_owned(), json!({ key: STANDARD.encode(text) }));
         }
-        let chunks = chunks.map_or_else(Vec::new, |chunks| chunks.secrets(&record, &body));
+        let chunks =
+            chunks.map_or_else(Vec::new, |chunks| chunks.secrets(&record, &body, chunks::size(largest)));
         Ok(Secrets { chunks, record })
     }
 

@@ -11,11 +11,13 @@ pub(super) struct Request {
     pub(super) object: ObjectRef,
     pub(super) subresource: String,
     pub(super) body: Value,
+    /// Whether the API server is asked at all.
+    pub(super) takes_time: bool,
 }
 
 impl Request {
     pub(super) fn new(verb: Verb, object: ObjectRef) -> Self {
-        Self { verb, object, subresource: String::new(), body: Value::Null }
+        Self { verb, object, subresource: String::new(), body: Value::Null, takes_time: true }
     }
 
     pub(super) fn body(self, body: Value) -> Self {

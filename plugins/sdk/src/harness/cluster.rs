@@ -38,6 +38,8 @@ pub(super) struct State {
     pub(super) metrics: BTreeMap<String, f64>,
     /// With which labels objects were counted last, by name of the gauge.
     pub(super) counted: BTreeMap<(String, ObjectRef), String>,
+    /// How long each answer to a plugin takes.
+    pub(super) latency: Duration,
     pub(super) pod_logs: BTreeMap<(String, String, Option<String>), String>,
     pub(super) workloads_run: bool,
     pub(super) charts: Charts,
@@ -93,6 +95,7 @@ impl Cluster {
             logs: Vec::new(),
             metrics: BTreeMap::new(),
             counted: BTreeMap::new(),
+            latency: Duration::ZERO,
             pod_logs: BTreeMap::new(),
             workloads_run: false,
             charts: Charts::default(),
@@ -285,6 +288,11 @@ impl Cluster {
     /// time has come.
     pub fn advance(&self, time: Duration) {
         self.state().store.now += time;
+    }
+
+    /// Lets the API server take so long for each answer to a plugin. Towards the end of the time that a call has, nobody answers.
+    pub fn answer_after(&self, latency: Duration) {
+        self.state().latency = latency;
     }
 
     /// What a container's log says.

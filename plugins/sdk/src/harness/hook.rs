@@ -22,7 +22,7 @@ const FIRST_BACK_OFF: Duration = Duration::from_millis(5);
 /// The longest back-off.
 const LONGEST_BACK_OFF: Duration = Duration::from_secs(300);
 /// Wall-clock time a hook is told it has.
-const DEADLINE: Duration = Duration::from_secs(10);
+pub(super) const DEADLINE: Duration = Duration::from_secs(10);
 
 impl Runner {
     /// Calls the hook an object needs now, if it needs one.

@@ -210,7 +210,16 @@ impl Store {
     ) -> Result<Applied, KubeError> {
         let ApplyOptions { force, dry_run, .. } = options;
         let kind = self.kinds.find(&gvk_of(&config))?.clone();
+        let (key, said) = (Key::of(&ref_of(&config)), (writer.manager.clone(), config.clone()));
+        if self.is_known(&config, options, writer)
+            && let Some(known) = self.objects.get(&key)
+        {
+            return Ok(applied(Change::Unchanged, &known.object));
+        }
         let Tried { change, stored, taken } = self.apply_or_try(config, force, dry_run, writer)?;
+        if !dry_run {
+            self.said.insert(key, said);
+        }
         let mut applied = Applied { taken, ..applied(change, &stored.object) };
         // What is only rehearsed is not there.
         if options.strict && !(dry_run && change == Change::Created) {

@@ -218,7 +218,10 @@ impl Runner {
     /// Starts the host again: what it remembered is gone, every object is queued.
     pub fn restart(&mut self) {
         (self.queue, self.owners, self.instance) = (Queue::default(), BTreeMap::new(), None);
-        self.seen = self.cluster.state().store.changes.len();
+        let mut state = self.cluster.state();
+        state.store.said.clear();
+        self.seen = state.store.changes.len();
+        drop(state);
         for object in self.objects() {
             self.wake(&object, Reason::Start);
         }

@@ -11,6 +11,7 @@ use super::{
     charts::{Charts, Place},
     cluster::{Cluster, LogLine, Published, State},
     faults::Fault,
+    logs::log_of,
     metrics::{is_metric_name, series},
     object::{bad_request, not_found, ref_of, skipped, text},
     ownership::{Owner, tie},
@@ -41,6 +42,7 @@ pub(super) struct Session {
     missing: RefCell<BTreeSet<Gvk>>,
     /// Charts that were wished for.
     wished: RefCell<BTreeSet<Place>>,
+    began: SystemTime,
 }
 
 impl Session {
@@ -60,7 +62,9 @@ impl Session {
         rights: Option<Rights>,
         settings: Rc<Settings>,
     ) -> Self {
+        let began = cluster.now();
         Self {
+            began,
             cluster,
             writer,
             plugin,
@@ -127,10 +131,13 @@ impl Session {
         request: Request,
         act: impl FnOnce(&mut Store) -> Result<T, KubeError>,
     ) -> Result<T, KubeError> {
+        if self.caller == Caller::Plugin && self.rights.is_some() && request.takes_time {
+            self.cluster.spend_latency(self.began)?;
+        }
         let mut state = self.cluster.state();
         let Some(rights) = &self.rights else { return act(&mut state.store) };
         self.budget.borrow_mut().call(request.body.to_string().len())?;
-        let Request { verb, object, subresource, body } = request;
+        let Request { verb, object, subresource, body, .. } = request;
         let mut call =
             Call { caller: self.caller, verb, object, subresource, body, changed: false, error: None };
         let before = state.store.changes.len();
@@ -195,7 +202,9 @@ impl Session {
     }
 
     fn apply_item(&self, item: &ApplyItem, options: ApplyOptions) -> Result<Applied, KubeError> {
-        let (request, object) = self.application(item)?;
+        let (mut request, object) = self.application(item)?;
+        // What is known to stand as it was applied is not asked about.
+        request.takes_time = !self.cluster.state().store.is_known(&object, options, &self.writer);
         self.request(request, |store| store.apply(object, options, &item.keep, &self.writer))
     }
 
@@ -286,12 +295,10 @@ impl Host for Session {
     ) -> Result<String, KubeError> {
         let object = ObjectRef::new(Gvk::new("", "v1", "Pod"), namespace, pod);
         let request = Request::new(Verb::Logs, object.clone()).subresource("log");
-        let found = self.request(request, |store| store.find(&object).map(|found| found.is_some()))?;
-        if !found {
-            return Err(not_found("pods", pod));
-        }
-        let key = (namespace.to_owned(), pod.to_owned(), container.map(str::to_owned));
-        let text = self.cluster.state().pod_logs.get(&key).cloned().unwrap_or_default();
+        let found =
+            self.request(request, |store| Ok(store.find(&object)?.map(|found| found.object.clone())))?;
+        let Some(found) = found else { return Err(not_found("pods", pod)) };
+        let text = log_of(&self.cluster.state(), &found, container)?;
         let keep = usize::try_from(bytes).unwrap_or(usize::MAX).min(64 * 1024);
         let start = text.ceil_char_boundary(text.len().saturating_sub(keep));
         self.answer(text.get(start..).unwrap_or_default().to_owned())

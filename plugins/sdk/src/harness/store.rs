@@ -95,6 +95,9 @@ pub(super) struct Store {
     pub(super) objects: BTreeMap<Key, Stored>,
     pub(super) changes: Vec<WatchEvent>,
     pub(super) now: SystemTime,
+    /// What the last apply of an object said and under whose name, as the host remembers it: what is the same, and still holds, is
+    /// not said again.
+    pub(super) said: BTreeMap<Key, (String, Value)>,
     version: u64,
     created: u64,
 }
@@ -104,7 +107,8 @@ impl Store {
     pub(super) fn new() -> Self {
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_767_225_600);
         let (kinds, objects) = (Kinds::built_in(), BTreeMap::new());
-        let mut store = Self { kinds, objects, changes: Vec::new(), now, version: 0, created: 0 };
+        let mut store =
+            Self { kinds, objects, changes: Vec::new(), now, said: BTreeMap::new(), version: 0, created: 0 };
         for name in ["default", "kube-system"] {
             let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
             let reference = ref_of(&namespace);

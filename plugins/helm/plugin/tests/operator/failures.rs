@@ -24,6 +24,7 @@ fn a_failed_install_is_taken_away_and_not_repeated_at_once() {
     assert!(scene.writes().is_empty());
     scene.run_for(2);
     assert_eq!(scene.statuses(), ["failed", "deployed"], "what the rehearsal says no to spends no revision");
+    assert_eq!(scene.truth("Deployed").0, "InstallSuccessful", "whatever its number is");
     assert_eq!(scene.condition("ReleaseFailed"), None);
 }
 

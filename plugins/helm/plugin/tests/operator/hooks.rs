@@ -17,6 +17,18 @@ fn upgrading(hooks: &Value) -> Scene {
     scene
 }
 
+/// A Job that somebody holds when it is deleted.
+fn lingering(name: &str) -> Value {
+    let metadata = json!({"name": name, "namespace": NAMESPACE, "finalizers": ["example.com/slow"]});
+    json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": {"template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "a", "image": "b"}]}}}})
+}
+
+/// Lets it go.
+fn release_object(scene: &Scene, name: &str) {
+    let free = Patch::merge(&json!({"metadata": {"finalizers": null}})).unwrap();
+    scene.cluster.kubectl().patch_ref::<Value>(&scene.job(name), &free).unwrap();
+}
+
 #[test]
 fn the_backup_is_made_before_anything_is_changed() {
     let mut scene = upgrading(&json!({"backup": true}));
@@ -37,9 +49,9 @@ fn the_backup_is_made_before_anything_is_changed() {
 fn while_a_hook_runs_nothing_is_polled() {
     let mut scene = upgrading(&json!({"backup": true}));
     scene.cluster.forget_calls();
-    scene.run_for(3600);
+    scene.run_for(290);
     assert!(scene.cluster.calls().is_empty(), "{:?}", scene.cluster.calls());
-    assert_eq!(scene.runner.next_call(), None);
+    assert_eq!(scene.runner.next_call(), Some(Duration::from_secs(10)), "when its time is over");
 }
 
 #[test]
@@ -179,17 +191,105 @@ fn a_hook_that_works_is_let_finish_when_the_spec_changes() {
 }
 
 #[test]
-fn a_hook_that_never_ends_times_out_when_the_entry_says_so() {
-    let files = chart(&[]);
-    let spec = json!({"replicas": 1, "hooks": {"backup": true}});
-    let mut scene = Scene::with(&spec, &files, &json!({"hookTimeout": "5m"}));
-    scene.settle();
+fn a_hook_that_never_ends_times_out_as_the_entry_says_or_as_helm_has_it() {
+    let minute = Some(Duration::from_mins(1));
+    for (settings, limit) in [
+        (json!({"hookTimeout": "7m"}), minute.map(|minute| minute * 7)),
+        (json!({"hookTimeout": "7m", "release": {"timeout": "1m"}}), minute.map(|minute| minute * 7)),
+        (json!({"release": {"timeout": "1m"}}), minute),
+        (json!({}), minute.map(|minute| minute * 5)),
+        (json!({"hookTimeout": "0s"}), None),
+    ] {
+        let spec = json!({"replicas": 1, "hooks": {"backup": true}});
+        let mut scene = Scene::with(&spec, &chart(&[]), &settings);
+        scene.settle();
+        scene.come_up();
+        scene.set(&json!({"replicas": 2}));
+        scene.settle();
+        assert_eq!(scene.runner.next_call(), limit, "{settings}");
+        let Some(limit) = limit else { continue };
+        scene.run_for(limit.as_secs() + 1);
+        assert_eq!(scene.statuses(), ["deployed", "failed"], "{settings}");
+        let (_, message) = scene.truth("ReleaseFailed");
+        let wanted = format!(
+            "timed out waiting for the condition: Job backup has not come to its end after {}m",
+            limit.as_secs() / 60
+        );
+        assert!(message.contains(&wanted), "{message}");
+    }
+}
+
+#[test]
+fn the_log_that_is_shown_is_of_the_container_that_failed() {
+    let ended = |name: &str, code: u32, at: &str| {
+        let finished = format!("2026-01-01T00:00:{at}Z");
+        json!({"name": name, "state": {"terminated": {"exitCode": code, "finishedAt": finished}}})
+    };
+    let waiting = |name: &str| json!({"name": name, "state": {"waiting": {"reason": "PodInitializing"}}});
+    let proxy = json!({"kubectl.kubernetes.io/default-container": "dump"});
+    for (statuses, annotations, wanted) in [
+        (
+            json!({"containerStatuses": [ended("proxy", 137, "09"), ended("dump", 1, "05")]}),
+            json!({}),
+            "dump",
+        ),
+        (json!({"containerStatuses": [ended("proxy", 1, "01"), ended("dump", 0, "05")]}), json!({}), "proxy"),
+        (
+            json!({"initContainerStatuses": [ended("wait", 2, "01")], "containerStatuses": [waiting("proxy"), waiting("dump")]}),
+            json!({}),
+            "wait",
+        ),
+        (json!({}), proxy, "dump"),
+        (json!({}), json!({}), "proxy"),
+    ] {
+        let mut scene = upgrading(&json!({"backup": true}));
+        let pod = json!({"apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": "backup-1", "namespace": NAMESPACE, "labels": {"job-name": "backup"}, "annotations": annotations},
+        "spec": {
+            "initContainers": [{"name": "wait", "image": "i"}],
+            "containers": [{"name": "proxy", "image": "i"}, {"name": "dump", "image": "i"}],
+        }});
+        scene.cluster.create([&pod]).unwrap();
+        let reference = ObjectRef::new(Gvk::new("", "v1", "Pod"), NAMESPACE, "backup-1");
+        scene.cluster.set_status(&reference, &statuses).unwrap();
+        for container in ["wait", "proxy", "dump"] {
+            scene.cluster.set_log(NAMESPACE, "backup-1", Some(container), &format!("{container} speaks"));
+        }
+        scene.fail("backup");
+        let (_, message) = scene.truth("ReleaseFailed");
+        assert!(
+            message.ends_with(&format!("; its log of {wanted} ends with:\n{wanted} speaks")),
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn what_stands_in_a_hooks_way_and_does_not_go_fails_the_upgrade() {
+    let mut scene = Scene::installed(&json!({"replicas": 1, "hooks": {"backup": true}}));
+    scene.cluster.create([&lingering("backup")]).unwrap();
     scene.set(&json!({"replicas": 2}));
     scene.settle();
-    assert_eq!(scene.runner.next_call(), Some(Duration::from_mins(5)));
     scene.run_for(301);
     assert_eq!(scene.statuses(), ["deployed", "failed"]);
-    assert!(scene.truth("ReleaseFailed").1.contains("timed out waiting for the condition"));
+    let (_, message) = scene.truth("ReleaseFailed");
+    assert!(message.contains("Job backup of an earlier run is still being deleted after 5m"), "{message}");
+    release_object(&scene, "backup");
+    scene.run_for(60);
+    scene.complete("backup");
+    assert_eq!(scene.replicas(), Some(2), "{:?}", scene.statuses());
+}
+
+#[test]
+fn a_hook_that_has_run_and_does_not_go_does_not_hold_the_upgrade() {
+    let mut scene = upgrading(&json!({"backup": true}));
+    let hold = Patch::merge(&json!({"metadata": {"finalizers": ["example.com/slow"]}})).unwrap();
+    scene.cluster.kubectl().patch_ref::<Value>(&scene.job("backup"), &hold).unwrap();
+    scene.complete("backup");
+    assert_eq!(scene.statuses(), ["deployed", "pending-upgrade"]);
+    scene.run_for(301);
+    assert_eq!(scene.statuses(), ["superseded", "deployed"]);
+    assert!(scene.events().iter().any(|(reason, _)| reason == "HookNotDeleted"), "{:?}", scene.events());
 }
 
 #[test]
@@ -206,13 +306,11 @@ fn a_deleted_job_is_made_again() {
 #[test]
 fn a_leftover_with_a_finalizer_is_waited_for_before_the_hook_is_made_again() {
     let mut scene = Scene::installed(&json!({"replicas": 1, "hooks": {"backup": true}}));
-    let leftover = json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "backup", "namespace": NAMESPACE, "finalizers": ["example.com/slow"]}, "spec": {"template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "a", "image": "b"}]}}}});
-    scene.cluster.create([&leftover]).unwrap();
+    scene.cluster.create([&lingering("backup")]).unwrap();
     scene.set(&json!({"replicas": 2}));
     scene.settle();
     assert_eq!(scene.truth("Reconciling").1, "pre-upgrade hook Job backup of revision 2 is being deleted");
-    let free = Patch::merge(&json!({"metadata": {"finalizers": null}})).unwrap();
-    scene.cluster.kubectl().patch_ref::<Value>(&scene.job("backup"), &free).unwrap();
+    release_object(&scene, "backup");
     scene.settle();
     scene.complete("backup");
     assert_eq!(scene.statuses(), ["superseded", "deployed"]);
@@ -240,7 +338,7 @@ fn a_job_that_may_not_be_created_is_known_before_the_upgrade_begins() {
     assert_eq!(scene.statuses(), ["deployed"]);
     assert!(scene.truth("ReleaseFailed").1.contains("may not create batch/v1 Job in namespace shop"));
     scene.cluster.permit("create", "jobs");
-    scene.run_for(400);
+    scene.run_for(100);
     scene.complete("backup");
     assert_eq!(scene.statuses(), ["superseded", "deployed"]);
 }

@@ -1,5 +1,6 @@
 //! Releases whose records are larger than a Secret may be.
 
+use helm_release::LARGEST_SECRET;
 use pilothouse_sdk::{
     Gvk, ObjectRef,
     harness::{Cluster, every_crash},
@@ -19,8 +20,11 @@ fn noise(length: usize, seed: u64) -> String {
     (0..length).map(letter).collect()
 }
 
-/// A chart with as much text in its objects as no Secret holds, when the value says so.
-fn large_chart() -> Vec<(String, String)> {
+/// So large are Secrets in most of these scenes: what has to be packed again and again need not be megabytes.
+const SECRET: usize = 16 << 10;
+
+/// A chart with as much text in its objects as no Secret of this size holds, unless the value says so.
+fn large_chart(secret: usize) -> Vec<(String, String)> {
     let map = |name: &str| {
         format!(
             "{{{{ if not .Values.small }}}}apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: web-{name}}}\n\
@@ -28,7 +32,7 @@ fn large_chart() -> Vec<(String, String)> {
         )
     };
     let (one, two) = (map("one"), map("two"));
-    let (first, second) = (noise(560_000, 1), noise(560_000, 2));
+    let (first, second) = (noise(secret * 8 / 15, 1), noise(secret * 8 / 15, 2));
     chart(&[
         ("templates/one.yaml", &one),
         ("templates/two.yaml", &two),
@@ -38,7 +42,8 @@ fn large_chart() -> Vec<(String, String)> {
 }
 
 fn scene(spec: &Value) -> Scene {
-    let mut scene = Scene::with(spec, &large_chart(), &json!({"maxHistory": 2}));
+    let mut scene =
+        Scene::with(spec, &large_chart(SECRET), &json!({"maxHistory": 2, "largestSecret": SECRET}));
     scene.settle();
     scene
 }
@@ -59,7 +64,10 @@ fn assert_whole(scene: &Scene, words: &str) {
 
 #[test]
 fn a_record_larger_than_a_secret_is_chunked_and_that_is_told() {
-    let mut scene = scene(&json!({"replicas": 1}));
+    // With what Kubernetes takes.
+    let settings = json!({"maxHistory": 2});
+    let mut scene = Scene::with(&json!({"replicas": 1}), &large_chart(LARGEST_SECRET), &settings);
+    scene.settle();
     assert_eq!(scene.statuses(), ["deployed"]);
     let (reason, message) = scene.truth("RecordChunked");
     assert_eq!(reason, "LargerThanASecret");
@@ -131,8 +139,9 @@ fn one_can_go_back_to_a_chunked_revision() {
 
 #[test]
 fn files_of_the_chart_that_nobody_needs_do_not_make_a_record_too_large() {
-    let readme = noise(2_000_000, 3);
-    let mut scene = Scene::with(&json!({"replicas": 1}), &chart(&[("README.md", &readme)]), &json!({}));
+    let readme = noise(SECRET * 2, 3);
+    let settings = json!({"largestSecret": SECRET});
+    let mut scene = Scene::with(&json!({"replicas": 1}), &chart(&[("README.md", &readme)]), &settings);
     scene.settle();
     assert_eq!(scene.statuses(), ["deployed"]);
     assert_eq!(scene.condition("RecordChunked"), None);
@@ -198,7 +207,8 @@ fn crashes(scene: impl FnMut(u32) -> Cluster, at_least: u32) {
 fn a_chunked_install_is_finished_wherever_it_was_killed() {
     crashes(
         |crash| {
-            let mut scene = Scene::with(&json!({"replicas": 1}), &large_chart(), &json!({}));
+            let mut scene =
+                Scene::with(&json!({"replicas": 1}), &large_chart(SECRET), &json!({"largestSecret": SECRET}));
             scene.cluster.crash_after_write(crash);
             scene.settle();
             assert_eq!(scene.statuses(), ["deployed"], "crash {crash}");

@@ -38,6 +38,23 @@ fn what_does_not_get_ready_in_time_is_told_and_left_to_work_on() {
     assert_eq!(ready(&scene).0, "True");
 }
 
+#[test]
+fn a_long_period_does_not_put_the_verdict_off() {
+    let mut scene = Scene::new(&json!({}));
+    scene.annotate("reconcile-period", "12h");
+    scene.settle();
+    assert_eq!(ready(&scene).1, "WaitingForReadiness");
+    scene.run_for(301);
+    assert_eq!(ready(&scene).1, "NotReady");
+    scene.truth("Stalled");
+    let mut scene = Scene::with(&json!({}), &chart(&[]), &json!({"watchDependentResources": false}));
+    scene.annotate("reconcile-period", "12h");
+    scene.settle();
+    scene.cluster.set_ready(&scene.deployment()).unwrap();
+    scene.run_for(31);
+    assert_eq!(ready(&scene).0, "True", "looked at although nobody tells");
+}
+
 fn waiting(release: &Value) -> Scene {
     let mut scene = Scene::with(&json!({"replicas": 1}), &chart(&[]), &json!({ "release": release }));
     scene.settle();

@@ -38,14 +38,49 @@ fn a_way_back_is_gone_once_and_kept_until_the_spec_changes() {
 }
 
 #[test]
-fn a_way_back_to_nowhere_changes_nothing() {
-    for (words, told) in [("7", false), ("2", false), ("two", true)] {
+fn a_way_back_to_nowhere_changes_nothing_and_is_told_once() {
+    for (words, why) in
+        [("7", "there is no revision 7; there are 1, 2"), ("2", "revision 2 is the deployed one")]
+    {
         let mut scene = two_revisions();
+        scene.come_up();
         scene.ask("rollback-to", words);
         scene.settle();
         assert_eq!(scene.statuses(), ["superseded", "deployed"], "{words}");
-        assert_eq!(scene.condition("Irreconcilable").is_some(), told, "{words}");
+        let (reason, message) = scene.truth("RollbackRefused");
+        assert_eq!(reason, "NoWayBack");
+        let said = format!("annotation helm.pilothouse.dev/rollback-to: {words:?} cannot be followed: {why}");
+        assert_eq!(message, said);
+        scene.truth("Ready");
+        let told =
+            |scene: &Scene| scene.events().iter().filter(|(reason, _)| reason == "RollbackRefused").count();
+        assert_eq!(told(&scene), 1);
+        scene.cluster.forget_calls();
+        scene.runner.wake(&scene.object(), pilothouse_sdk::Reason::Resync);
+        scene.settle();
+        let lists = scene.cluster.calls().into_iter().filter(|call| call.verb == Verb::List).count();
+        assert_eq!(lists, 0, "it is at rest");
+        scene.runner.restart();
+        scene.settle();
+        assert_eq!(told(&scene), 0, "once");
+        // What has become possible since is not done behind anybody's back.
+        scene.set(&json!({"replicas": 3}));
+        scene.settle();
+        assert_eq!(scene.replicas(), Some(3));
+        scene.ask("rollback-to", "1");
+        scene.settle();
+        assert_eq!((scene.condition("RollbackRefused"), scene.replicas()), (None, Some(1)));
     }
+    let mut scene = two_revisions();
+    scene.ask("rollback-to", "two");
+    scene.settle();
+    scene.truth("Irreconcilable");
+    scene.ask("rollback-to", "7");
+    scene.settle();
+    scene.truth("RollbackRefused");
+    scene.ask("rollback-to", "");
+    scene.settle();
+    assert_eq!(scene.condition("RollbackRefused"), None);
 }
 
 #[test]
@@ -148,6 +183,36 @@ fn definitions_are_skipped_or_replaced_as_the_entry_says() {
         assert_eq!(scene.replicas(), Some(3));
         assert_eq!(scene.get(&reference).unwrap()["metadata"]["annotations"]["words"], wanted, "{release}");
     }
+}
+
+#[test]
+fn a_definition_that_is_never_established_is_told_after_the_timeout() {
+    let reference = ObjectRef::new(
+        Gvk::new("apiextensions.k8s.io", "v1", "CustomResourceDefinition"),
+        None,
+        "things.example.com",
+    );
+    let files = chart(&[("crds/things.yaml", &definition("old"))]);
+    let mut scene = Scene::with(&json!({}), &files, &json!({"release": {"timeout": "1m"}}));
+    scene.settle();
+    let taken = json!({"conditions": [
+        {"type": "NamesAccepted", "status": "False", "message": "\"things\" is already in use"},
+        {"type": "Established", "status": "False", "message": "not all names are accepted"},
+    ]});
+    scene.cluster.set_status(&reference, &taken).unwrap();
+    scene.settle();
+    assert_eq!(scene.truth("Reconciling").0, "WaitingForDefinition");
+    scene.run_for(61);
+    let (reason, message) = scene.truth("Stalled");
+    assert_eq!(reason, "DefinitionNotEstablished");
+    assert!(message.contains("things.example.com"), "{message}");
+    assert!(message.ends_with("it is not established: \"things\" is already in use"), "{message}");
+    assert_eq!(scene.truth("ReleaseFailed").0, "InstallError");
+    assert!(scene.history().is_empty());
+    let established = json!({"conditions": [{"type": "Established", "status": "True"}]});
+    scene.cluster.set_status(&reference, &established).unwrap();
+    scene.settle();
+    assert_eq!(scene.statuses(), ["deployed"]);
 }
 
 #[test]

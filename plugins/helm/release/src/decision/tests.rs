@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Marks, Progress, Stage};
+use crate::{Marks, Progress, Stage, backoff};
 
 const NOW: i64 = 1_000_000;
 
@@ -47,10 +47,17 @@ fn decided(entries: Vec<Entry>, inputs: &str) -> Decision {
 }
 
 fn decided_at(entries: Vec<Entry>, inputs: &str, remembered: Option<&str>, now: i64) -> Decision {
+    let remedy = Remedy::default();
     decide(
         &entries.into_iter().collect(),
-        Wish { inputs, remembered, retries: None, back: None, test: None, now: at(now) },
+        Wish { inputs, remembered, remedy, back: None, test: None, now: at(now) },
     )
+}
+
+/// What is decided about a failure of `a`, with something to follow it.
+fn remedied(entries: Vec<Entry>, remedy: Remedy, now: i64) -> Decision {
+    let wish = Wish { inputs: "a", remembered: None, remedy, back: None, test: None, now: at(now) };
+    decide(&entries.into_iter().collect(), wish)
 }
 
 use Status::{
@@ -234,4 +241,58 @@ fn without_a_deployed_revision_the_newest_superseded_one_is_the_start() {
 fn the_backoff_doubles_up_to_half_an_hour() {
     let seconds: Vec<u64> = [0, 1, 2, 3, 7, 8, 40].into_iter().map(|n| backoff(n).as_secs()).collect();
     assert_eq!(seconds, [30, 30, 60, 120, 1800, 1800, 1800]);
+}
+
+#[test]
+fn a_failed_upgrade_can_be_left_and_made_again_after_an_interval() {
+    let remedy = Remedy {
+        interval: Some(Duration::from_mins(5)),
+        undo: Undo::Nothing,
+        undoes_last: false,
+        ..Remedy::default()
+    };
+    let history = || vec![ours(1, Deployed, "b"), failed(2, "a", Stage::Main, 7)];
+    let until = at(NOW - 5 + 300);
+    assert_eq!(remedied(history(), remedy, NOW), Decision::Hold { failed: 2, deployed: Some(1), until });
+    assert_eq!(
+        remedied(history(), remedy, NOW + 295),
+        Decision::Upgrade { from: 1, revision: 3, attempt: 8 }
+    );
+    let wish = Wish { inputs: "b", remembered: None, remedy, back: None, test: None, now: at(NOW) };
+    let back = decide(&history().into_iter().collect(), wish);
+    assert_eq!(
+        back,
+        Decision::Rollback { failed: 2, to: 1, revision: 3, attempt: 1 },
+        "the good one is wanted"
+    );
+    let install = || vec![failed(1, "a", Stage::Main, 1)];
+    assert_eq!(remedied(install(), remedy, NOW), Decision::Hold { failed: 1, deployed: None, until });
+    assert_eq!(remedied(install(), remedy, NOW + 295), Decision::Install { revision: 2, attempt: 2 });
+}
+
+#[test]
+fn the_last_of_so_many_attempts_can_be_left() {
+    let remedy = Remedy { retries: Some(1), undoes_last: false, ..Remedy::default() };
+    let history = |attempt| vec![ours(1, Deployed, "b"), failed(2, "a", Stage::Main, attempt)];
+    let back = Decision::Rollback { failed: 2, to: 1, revision: 3, attempt: 1 };
+    assert_eq!(remedied(history(1), remedy, NOW), back);
+    let held = Decision::Hold { failed: 2, deployed: Some(1), until: NEVER };
+    assert_eq!(remedied(history(2), remedy, NOW), held);
+    assert_eq!(remedied(history(2), Remedy { undoes_last: true, ..remedy }, NOW), back);
+    let install = |attempt| vec![failed(1, "a", Stage::Main, attempt)];
+    assert_eq!(remedied(install(1), remedy, NOW), Decision::Clean { revision: 1 });
+    let held = Decision::Hold { failed: 1, deployed: None, until: NEVER };
+    assert_eq!(remedied(install(2), remedy, NOW), held);
+}
+
+#[test]
+fn a_failed_upgrade_can_be_uninstalled_and_that_goes_on_where_it_was() {
+    let remedy = Remedy { undo: Undo::Uninstall, ..Remedy::default() };
+    let history = vec![ours(1, Deployed, "b"), failed(2, "a", Stage::Main, 1)];
+    assert_eq!(remedied(history, remedy, NOW), Decision::Uninstall { failed: 2 });
+    let mut going = failed(2, "a", Stage::Main, 1);
+    going.status = Uninstalling;
+    going.marks.remedies = true;
+    let decision = remedied(vec![ours(1, Deployed, "b"), going], Remedy::default(), NOW);
+    assert_eq!(decision, Decision::Resume { revision: 2, outdated: false });
 }

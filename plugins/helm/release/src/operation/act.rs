@@ -94,10 +94,12 @@ pub enum Wait {
         /// When it is taken for failed.
         until: Timestamp,
     },
-    /// The hook's deleted objects have to be gone.
+    /// The hook's deleted objects have to be gone. `until`: when that is given up.
     Gone {
         /// Its place in the record.
         hook: usize,
+        /// When that is given up.
+        until: Option<Timestamp>,
     },
 }
 
@@ -119,6 +121,12 @@ pub enum Act {
         hook: usize,
         /// Why.
         why: Removal,
+    },
+    /// Tell that objects of a hook that has run are still there although their deletion was asked for; report with
+    /// [`Operation::left`].
+    Leave {
+        /// The hook.
+        hook: usize,
     },
     /// Create the hook's objects, marked with the run (so that [`Act::Look`] knows them again); report with
     /// `Operation::started`.

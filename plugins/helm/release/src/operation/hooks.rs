@@ -16,12 +16,23 @@ impl Operation {
 
     /// Deletion of the hook's objects was asked for. `gone`: there is none left.
     pub fn removed(&mut self, gone: bool) {
-        self.step = match (&self.step, gone) {
-            (Step::Cleaned(hooks), true) => Step::Cleaned(hooks + 1),
-            (_, true) if self.is_cleaning() => Step::Cleaned(1),
-            (_, true) => Step::Clear,
-            (_, false) => Step::Seen(HookState::Terminating),
+        let cleaned = match &self.step {
+            Step::Cleaned(hooks) | Step::Lingering(hooks) => Some(*hooks),
+            _ => self.is_cleaning().then_some(0),
         };
+        self.step = match (cleaned, gone) {
+            (Some(hooks), true) => Step::Cleaned(hooks + 1),
+            (Some(hooks), false) => Step::Lingering(hooks),
+            (None, true) => Step::Clear,
+            (None, false) => Step::Seen(HookState::Terminating),
+        };
+    }
+
+    /// It has been told that the hook's objects are still there.
+    pub fn left(&mut self) {
+        if let Step::Lingering(hooks) = self.step {
+            self.step = Step::Cleaned(hooks + 1);
+        }
     }
 
     /// The hook's objects were created, or a permanent refusal says why they cannot be.
@@ -68,7 +79,9 @@ impl Operation {
         match self.step.clone() {
             Step::Announced => Some(Act::Start { hook: place, run: self.run() }),
             Step::Seen(state) => self.judge(place, state),
-            Step::Enter | Step::Clear | Step::Cleaned(_) | Step::Missing(_) => Some(self.look(place)),
+            Step::Enter | Step::Clear | Step::Cleaned(_) | Step::Lingering(_) | Step::Missing(_) => {
+                Some(self.look(place))
+            }
         }
     }
 
@@ -100,11 +113,27 @@ impl Operation {
         match &self.step {
             Step::Enter if clears => return Some(self.look(place)),
             Step::Seen(HookState::Absent) | Step::Enter | Step::Clear => {}
-            Step::Seen(HookState::Terminating) => return Some(Act::Wait(Wait::Gone { hook: place })),
+            Step::Seen(HookState::Terminating) => return self.wait_until_gone(place),
             Step::Seen(_) => return Some(Act::Remove { hook: place, why: Removal::BeforeCreation }),
-            Step::Announced | Step::Cleaned(_) | Step::Missing(_) => self.step = Step::Enter,
+            Step::Announced | Step::Cleaned(_) | Step::Lingering(_) | Step::Missing(_) => {
+                self.step = Step::Enter;
+            }
         }
         self.announce(place, 1);
+        None
+    }
+
+    /// What stands in the way of a hook has to go, in the time that the hook itself would have.
+    fn wait_until_gone(&mut self, place: usize) -> Option<Act> {
+        let until = self.gone_by();
+        if !self.is_past(until) {
+            return Some(Act::Wait(Wait::Gone { hook: place, until }));
+        }
+        let message = self.timed_out(place, "of an earlier run is still being deleted");
+        if self.progress.stage == Stage::Test {
+            self.stored.marks.test_failure = Some(message.clone());
+        }
+        self.fail_hooks(&message);
         None
     }
 
@@ -132,7 +161,13 @@ impl Operation {
                 );
             }
             HookState::Absent => self.announce(place, self.progress.attempt + 1),
-            HookState::Terminating => return Some(Act::Wait(Wait::Gone { hook: place })),
+            HookState::Terminating => {
+                let until = self.expiry(place);
+                if !self.is_past(until) {
+                    return Some(Act::Wait(Wait::Gone { hook: place, until }));
+                }
+                self.fail_hook(place, &self.timed_out(place, "is still being deleted"));
+            }
             // What is done when it is there is applied, whoever made it.
             HookState::Other if !self.hook(place)?.runs_to_completion() => self.step = Step::Announced,
             HookState::Other => self.fail_hook(place, &format!("{name} already exists")),
@@ -149,16 +184,36 @@ impl Operation {
             return None;
         }
         let until = self.expiry(place);
-        if until.is_some_and(|until| until <= self.now) {
-            self.fail_hook(place, "timed out waiting for the condition");
+        if self.is_past(until) {
+            self.fail_hook(place, &self.timed_out(place, "has not come to its end"));
             return None;
         }
         Some(Act::Wait(Wait::Run { hook: place, until }))
     }
 
+    fn is_past(&self, until: Option<Timestamp>) -> bool {
+        until.is_some_and(|until| until <= self.now)
+    }
+
+    /// Until when a hook may run.
     fn expiry(&self, place: usize) -> Option<Timestamp> {
         let timeout = SignedDuration::try_from(self.timeout?).ok()?;
         self.hook(place)?.last_run.started_at?.checked_add(timeout).ok()
+    }
+
+    /// Until when objects of hooks may take to be gone. Nothing is written while that is waited for, so it is counted from
+    /// the last word of the record.
+    fn gone_by(&self) -> Option<Timestamp> {
+        let timeout = SignedDuration::try_from(self.timeout?).ok()?;
+        self.stored.touched().unwrap_or(self.now).checked_add(timeout).ok()
+    }
+
+    /// Helm's words, and what it waited for.
+    fn timed_out(&self, place: usize, how: &str) -> String {
+        let name = self.hook(place).map(|hook| format!("{} {}", hook.kind, hook.name)).unwrap_or_default();
+        let timeout = self.timeout.and_then(|timeout| SignedDuration::try_from(timeout).ok());
+        let timeout = timeout.unwrap_or_default();
+        format!("timed out waiting for the condition: {name} {how} after {timeout:#}")
     }
 
     fn abandon(&mut self, place: usize) {
@@ -203,6 +258,12 @@ impl Operation {
             Stage::Test => self.stored.marks.test_failure.clone().unwrap_or_default(),
             _ => self.stored.release.info.description.clone(),
         };
+        self.fail_hooks(&message);
+        None
+    }
+
+    /// What the failure of a hook means for its operation.
+    fn fail_hooks(&mut self, message: &str) {
         match (self.action, self.progress.stage) {
             (Action::Install | Action::Upgrade, Stage::Test) if self.tests == Some(Tests::Told) => {
                 self.enter(Stage::Finish);
@@ -217,9 +278,8 @@ impl Operation {
                 let event = self.event().unwrap_or_default();
                 self.fail(&format!("{event} hooks failed: {message}"));
             }
-            _ => self.fail(&message),
+            _ => self.fail(message),
         }
-        None
     }
 
     /// The hooks among these that a policy deletes.
@@ -229,17 +289,19 @@ impl Operation {
         places.iter().filter(deleted).map(|place| (*place, why)).collect()
     }
 
-    /// Deletes these, one after the other, and waits until each is gone. None: all are gone.
+    /// Deletes these, one after the other, and waits until each is gone. What does not go in time is left: the hook itself did
+    /// its work. None: there is nothing left to do.
     fn clean(&self, removals: &[(usize, Removal)]) -> Option<Act> {
         let done = match &self.step {
-            Step::Cleaned(hooks) => *hooks,
+            Step::Cleaned(hooks) | Step::Lingering(hooks) => *hooks,
             _ => 0,
         };
         let (hook, why) = *removals.get(done)?;
-        if self.step == Step::Seen(HookState::Terminating) {
-            return Some(Act::Wait(Wait::Gone { hook }));
+        if !matches!(self.step, Step::Lingering(_)) {
+            return Some(Act::Remove { hook, why });
         }
-        Some(Act::Remove { hook, why })
+        let until = self.gone_by();
+        Some(if self.is_past(until) { Act::Leave { hook } } else { Act::Wait(Wait::Gone { hook, until }) })
     }
 
     fn is_cleaning(&self) -> bool {

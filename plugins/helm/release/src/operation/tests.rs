@@ -36,6 +36,8 @@ struct World {
     log: Vec<String>,
     main: u32,
     refuses_main: bool,
+    /// Hooks whose objects are deleted and do not go.
+    lingers: Vec<String>,
     acts_left: Option<usize>,
 }
 
@@ -86,11 +88,17 @@ impl World {
             }
             Act::Remove { hook, .. } => {
                 let name = Self::name(operation, *hook);
-                if self.objects.remove(&name).is_some() {
+                let lingers = self.lingers.contains(&name) && self.objects.contains_key(&name);
+                if !lingers && self.objects.remove(&name).is_some() {
                     self.log.push(format!("-{name}"));
                 }
                 died()?;
-                operation.removed(true);
+                operation.removed(!lingers);
+            }
+            Act::Leave { hook } => {
+                self.log.push(format!("!{}", Self::name(operation, *hook)));
+                died()?;
+                operation.left();
             }
             Act::Start { hook, run } => {
                 let name = Self::name(operation, *hook);
@@ -322,6 +330,50 @@ fn a_hook_that_never_ends_times_out_when_there_is_a_limit() {
     assert!(
         matches!(end, Ok(Act::Failed(message)) if message.contains("timed out waiting for the condition"))
     );
+}
+
+/// Carries a stored operation on at another time.
+fn go_on(world: &mut World, now: i64) -> Act {
+    let minute = Some(Duration::from_mins(1));
+    let mut operation = Operation::resume(world.stored(), at(now)).unwrap().with_timeout(minute);
+    world.run(&mut operation, Death::Before).ok().unwrap()
+}
+
+#[test]
+fn what_does_not_make_room_in_time_fails_the_hook() {
+    let mut world = World { lingers: vec!["slow".into()], ..World::default() };
+    world.objects.insert("slow".into(), Object { run: "web.v1.pre-upgrade.0.1".into(), ended: true });
+    let mut operation =
+        upgrade(vec![job("slow", "pre-upgrade", &[])]).with_timeout(Some(Duration::from_mins(1)));
+    let waits = Act::Wait(Wait::Gone { hook: 0, until: Some(at(NOW + 60)) });
+    assert_eq!(
+        world.run(&mut operation, Death::Before).ok(),
+        Some(Act::Wait(Wait::Gone { hook: 0, until: Some(at(NOW + 60)) }))
+    );
+    assert_eq!(go_on(&mut world, NOW + 59), waits);
+    let Act::Failed(message) = go_on(&mut world, NOW + 60) else { panic!("{:?}", world.log) };
+    assert_eq!(
+        message,
+        "pre-upgrade hooks failed: timed out waiting for the condition: Job slow of an earlier run is still being deleted after 1m"
+    );
+    assert_eq!((world.status(), world.main), (Status::Failed, 0));
+}
+
+#[test]
+fn what_a_hook_that_has_run_leaves_behind_is_told_and_does_not_hold_the_operation() {
+    let mut world = World { lingers: vec!["b".into()], ..World::default() };
+    let hooks = ["a", "b", "c"].map(|name| job(name, "pre-upgrade", &["hook-succeeded"]));
+    let mut operation = upgrade(hooks.to_vec()).with_timeout(Some(Duration::from_mins(1)));
+    assert!(world.run(&mut operation, Death::Before).is_ok());
+    let mut end = Act::Done;
+    for _ in 0..3 {
+        world.objects.values_mut().for_each(|object| object.ended = true);
+        end = go_on(&mut world, NOW);
+    }
+    assert_eq!(end, Act::Wait(Wait::Gone { hook: 1, until: Some(at(NOW + 60)) }), "{:?}", world.log);
+    assert_eq!(go_on(&mut world, NOW + 60), Act::Done);
+    assert_eq!(world.log, ["+a", "+b", "+c", "-c", "!b", "-a", "main"]);
+    assert_eq!(world.status(), Status::Deployed);
 }
 
 #[test]

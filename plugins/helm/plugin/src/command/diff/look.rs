@@ -13,7 +13,7 @@ use crate::{
     call::Call,
     left_alone::Purpose,
     objects::{self, Key, Object},
-    options::Definitions,
+    operations::Definitions,
     ownership,
     reconcile::Reconciliation,
     releases::Prepared,

@@ -130,6 +130,9 @@ fn decided(reconciliation: &Reconciliation<'_>) -> Result<Option<String>, Error>
             Some(format!("an operation is under way: revision {revision} is {status}"))
         }
         Decision::Rollback { to, .. } => Some(format!("the release goes back to revision {to} first")),
+        Decision::Uninstall { failed } => {
+            Some(format!("revision {failed} failed, and the release is uninstalled first"))
+        }
         Decision::Clean { revision } => {
             Some(format!("what the failed revision {revision} left is taken away first"))
         }
