@@ -22,7 +22,7 @@ impl Call<'_> {
     /// With operator-sdk's conditions; the object stays.
     pub(crate) fn uninstall(&self) -> Result<Finalized, Error> {
         let failed = |error| explain(error, Concern::Uninstall);
-        let history = self.store().history().map_err(failed)?;
+        let history = self.store().tidied_history().map_err(failed)?;
         let Some(latest) = history.latest() else {
             return self.uninstall_without_records().map_err(failed);
         };

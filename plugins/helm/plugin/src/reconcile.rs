@@ -112,8 +112,15 @@ impl<'c> Reconciliation<'c> {
         })
     }
 
-    pub(crate) fn refresh(&mut self) -> Result<(), Error> {
+    /// Looks at the records, and changes nothing.
+    pub(crate) fn look(&mut self) -> Result<(), Error> {
         let history = self.call.store().history();
+        self.history = history.map_err(|error| explain(error, Concern::Reconcile))?;
+        Ok(())
+    }
+
+    fn refresh(&mut self) -> Result<(), Error> {
+        let history = self.call.store().tidied_history();
         self.history = history.map_err(|error| explain(error, Concern::Reconcile))?;
         Ok(())
     }

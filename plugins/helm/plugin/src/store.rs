@@ -48,10 +48,26 @@ impl<'a> Store<'a> {
     }
 
     /// What the API server knows about all revisions. A Secret with the release's labels that is no record is logged and left
-    /// out; chunks that no record has are deleted.
+    /// out.
     pub(crate) fn history(&self) -> Result<History, Error> {
+        Ok(self.listed()?.0)
+    }
+
+    /// The same, for who may change something: chunks that no record has are deleted.
+    pub(crate) fn tidied_history(&self) -> Result<History, Error> {
+        let (history, strays) = self.listed()?;
+        for name in strays {
+            if let Err(error) = self.delete_secret(&name) {
+                self.ctx.log(Level::Warn, format_args!("left over: {}", error.message()), &[]);
+            }
+        }
+        Ok(history)
+    }
+
+    /// The records, and the names of chunks that are the owner's and that no record has.
+    fn listed(&self) -> Result<(History, Vec<String>), Error> {
         if !can_have_records(self.release) {
-            return Ok(History::default());
+            return Ok((History::default(), Vec::new()));
         }
         let kube = self.ctx.kube().live().only(NOTES);
         let secrets = kube.list_ref::<Value>(secret_kind(), self.namespace).labels(selector(self.release));
@@ -61,15 +77,11 @@ impl<'a> Store<'a> {
         for error in unreadable {
             self.ctx.log(Level::Warn, format_args!("left out of the history: {error}"), &[]);
         }
-        for (name, controller) in strays {
-            // Another owner of the release's name may be about to write the record of its own.
-            if controller.is_none_or(|controller| self.owner.is(&controller))
-                && let Err(error) = self.delete_secret(&name)
-            {
-                self.ctx.log(Level::Warn, format_args!("left over: {}", error.message()), &[]);
-            }
-        }
-        Ok(entries.into_iter().collect())
+        // Another owner of the release's name may be about to write the record of its own.
+        let ours = strays
+            .into_iter()
+            .filter(|(_, controller)| controller.as_ref().is_none_or(|controller| self.owner.is(controller)));
+        Ok((entries.into_iter().collect(), ours.map(|(name, _)| name).collect()))
     }
 
     /// What the host's cache knows about a revision; of one that is not ours the API server is asked. None: not there, or it

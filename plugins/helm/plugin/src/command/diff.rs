@@ -89,7 +89,7 @@ fn told(opened: &super::subject::Opened) -> Result<Told, Error> {
         elsewhere::Wanted::OnItsWay(waiting) => return Ok(Told::Waiting { waiting }),
     };
     let mut reconciliation = Reconciliation::open(&call, chart)?;
-    reconciliation.refresh()?;
+    reconciliation.look()?;
     reconciliation.check_owner()?;
     call.check_chart(&reconciliation.chart)?;
     let wanted = Wanted::find(&reconciliation)?;
