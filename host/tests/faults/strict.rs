@@ -86,6 +86,14 @@ async fn what_others_add_goes_and_at_rest_nothing_is_asked() {
     bench.await_gone("configmaps", "game-settings", "/data/shape").await;
     bench.await_gone("configmaps", "game-settings", "/metadata/annotations/painter").await;
 
+    // The Deployment's controller notes on it which revision it is, each time.
+    await_that("the Deployment's controller is through", async || {
+        let deployment = bench.object("deployments", DEPLOYMENT).await?;
+        let seen = &deployment["status"]["observedGeneration"];
+        if *seen == deployment["metadata"]["generation"] { Ok(()) } else { Err(seen.to_string()) }
+    })
+    .await;
+    bench.touch(&host, "game", "once more").await;
     settle(&proxy).await;
     proxy.forget();
     for value in ["a", "b", "c"] {
