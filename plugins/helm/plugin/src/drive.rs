@@ -96,10 +96,14 @@ impl Call<'_> {
             return self.delete_all(operation, history);
         }
         let record = &operation.stored().release;
-        let prepared = match self.prepare(operation.stored()) {
+        let mut prepared = match self.prepare(operation.stored()) {
             Ok(prepared) => prepared,
             Err(error) => return Ok(Main::Done(Err(error.message().to_owned()))),
         };
+        if prepared.has_rules() {
+            let good = history.good().map(|entry| self.origin_objects(entry)).transpose()?;
+            prepared = prepared.in_place_of(good.unwrap_or_default());
+        }
         let keys = prepared.references.iter().map(objects::key).collect();
         let unknown = self.first_unknown(&prepared.references)?;
         let (references, items) = self.items_now(&prepared, Purpose::Operation)?;

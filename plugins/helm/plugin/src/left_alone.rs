@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::{
     apply::is_refusal,
     call::Call,
-    live_values,
+    live_values, objects,
     options::{IgnoreRule, Target},
     releases::Prepared,
 };
@@ -192,7 +192,12 @@ impl Call<'_> {
             && self.is_scaled_by_another(reference, item, prepared)?;
         let chart = object.clone();
         let paths = exception.paths.iter().map(String::as_str).chain(by_another.then_some(REPLICAS));
-        live_values::keep(&mut object, &live, paths);
+        let nothing = Value::Null;
+        let before = match &prepared.before {
+            None => &chart,
+            Some(before) => before.get(&objects::key(reference)).unwrap_or(&nothing),
+        };
+        live_values::keep(&mut object, &live, before, paths);
         if object == chart {
             return Ok(Some(Cow::Borrowed(item)));
         }

@@ -5,18 +5,24 @@ use serde_json::Value;
 use crate::decorate::{MANAGED_BY, RELEASE_NAME, RELEASE_NAMESPACE};
 
 /// Gives an object the live values at these JSON pointers: what differs there is taken from the live object, and what is not
-/// there any more is taken away. What only the live object has stays others'.
-pub(crate) fn keep<'p>(object: &mut Value, live: &Value, paths: impl Iterator<Item = &'p str>) {
+/// there any more although the object had it `before` is taken away. What only the live object has stays others'.
+pub(crate) fn keep<'p>(
+    object: &mut Value,
+    live: &Value,
+    before: &Value,
+    paths: impl Iterator<Item = &'p str>,
+) {
     // `stringData` becomes `data`: no live object has it.
     let paths: Vec<&str> = paths.filter(|path| !path.starts_with("/stringData")).collect();
     let mut gone = Vec::new();
     for path in paths {
-        let theirs = counterpart(object, live, path);
+        let (theirs, known) = (counterpart(object, live, path), counterpart(object, before, path));
         let Some(ours) = object.pointer_mut(path) else { continue };
         match theirs {
-            theirs if is_table(path) && ours.is_object() => keep_entries(ours, theirs),
+            theirs if is_table(path) && ours.is_object() => keep_entries(ours, theirs, known),
             Some(theirs) => ours.clone_from(theirs),
-            None => gone.push(path),
+            None if known.is_some() => gone.push(path),
+            None => {}
         }
     }
     // From the end of each list, so that the elements before keep their places.
@@ -32,12 +38,13 @@ fn is_table(path: &str) -> bool {
         || ["/data", "/binaryData"].contains(&path)
 }
 
-fn keep_entries(ours: &mut Value, theirs: Option<&Value>) {
+fn keep_entries(ours: &mut Value, theirs: Option<&Value>, before: Option<&Value>) {
     let Value::Object(ours) = ours else { return };
     // Whose the object is has to stand there.
     let is_mark = |name: &str| [MANAGED_BY, RELEASE_NAME, RELEASE_NAMESPACE].contains(&name);
     let live = |name: &str| theirs.and_then(|theirs| theirs.get(name));
-    ours.retain(|name, _| is_mark(name) || live(name).is_some());
+    let is_new = |name: &str| before.and_then(|before| before.get(name)).is_none();
+    ours.retain(|name, _| is_mark(name) || live(name).is_some() || is_new(name));
     for (name, value) in ours.iter_mut().filter(|(name, _)| !is_mark(name)) {
         if let Some(live) = live(name) {
             value.clone_from(live);
@@ -98,7 +105,7 @@ mod tests {
 
     fn kept(ours: &Value, live: &Value, paths: &[&str]) -> Value {
         let mut object = ours.clone();
-        keep(&mut object, live, paths.iter().copied());
+        keep(&mut object, live, ours, paths.iter().copied());
         object
     }
 
@@ -110,6 +117,16 @@ mod tests {
         assert_eq!(kept(&ours, &live, &["/spec/b/c", "/spec/d", "/spec/e"]), json!({"spec": {"a": 1}}));
         let live = json!({"spec": {"a": 1, "b": {}, "d": 3}});
         assert_eq!(kept(&ours, &live, &["/spec/b/c"])["spec"]["b"], json!({}), "a table that is there stays");
+    }
+
+    #[test]
+    fn what_is_new_is_as_the_chart_has_it() {
+        let ours = json!({"spec": {"a": 1, "b": 2}, "metadata": {"labels": {"a": "1", "b": "2"}}});
+        let before = json!({"spec": {"a": 1}, "metadata": {"labels": {"a": "1"}}});
+        let mut object = ours.clone();
+        let paths = ["/spec/a", "/spec/b", "/metadata/labels"];
+        keep(&mut object, &json!({"spec": {}, "metadata": {}}), &before, paths.into_iter());
+        assert_eq!(object, json!({"spec": {"b": 2}, "metadata": {"labels": {"b": "2"}}}));
     }
 
     #[test]

@@ -9,6 +9,7 @@ use std::{
 use helm_release::{Entry, HookPhase, Stored};
 use jiff::Timestamp;
 use pilothouse_sdk::{ApplyItem, Error, Gvk, ObjectRef};
+use serde_json::Value;
 
 use crate::{
     call::Call,
@@ -55,6 +56,9 @@ pub(crate) struct Prepared {
     pub(crate) exceptions: BTreeMap<usize, Exception>,
     /// What autoscalers outside of the release were found to scale: namespace, kind and name.
     pub(crate) scaled: RefCell<BTreeSet<(Option<String>, String, String)>>,
+    /// Objects of the revision that it takes the place of, while it is being brought about. None: it is there, so that what
+    /// is not there any more was taken away.
+    pub(crate) before: Option<BTreeMap<objects::Key, Value>>,
     /// Whether the cluster served every kind when it was prepared.
     complete: bool,
     size: usize,
@@ -67,6 +71,17 @@ impl Prepared {
         kinds.sort_unstable();
         kinds.dedup();
         kinds
+    }
+
+    /// The same while it takes the place of another revision, which has these objects.
+    pub(crate) fn in_place_of(self, objects: Vec<Object>) -> Self {
+        let before = objects.into_iter().map(|object| (object.key(), object.value)).collect();
+        Self { before: Some(before), ..self }
+    }
+
+    /// Whether something of it is named by rules.
+    pub(crate) fn has_rules(&self) -> bool {
+        self.exceptions.values().any(|exception| !exception.paths.is_empty())
     }
 }
 
@@ -151,6 +166,7 @@ impl Call<'_> {
             items,
             exceptions,
             scaled: RefCell::default(),
+            before: None,
             complete,
             size,
         })

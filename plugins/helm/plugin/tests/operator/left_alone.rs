@@ -95,6 +95,20 @@ fn a_rule_about_a_table_makes_nobody_elses_entries_ours() {
 }
 
 #[test]
+fn what_an_upgrade_adds_is_added_also_where_a_rule_names_it() {
+    let mut scene = scene(MAP, &json!(["/data/new", "/data/c", "/metadata/annotations"]));
+    let map = scene.extra();
+    change(&mut scene, &map, &json!({"data": {"c": null}}));
+    let more = MAP.replace("data: {", "data: {new: x, ").replace("theirs: b", "theirs: b, added: word");
+    scene.runner = scene.runner.asset("charts/site", chart(&[("templates/extra.yaml", &more)]));
+    scene.settle();
+    assert_eq!(scene.statuses(), ["superseded", "deployed"]);
+    let live = scene.get(&map).unwrap();
+    assert_eq!(live["data"], json!({"a": "b", "word": "nginx", "new": "x"}));
+    assert_eq!(live["metadata"]["annotations"]["added"], "word");
+}
+
+#[test]
 fn whose_an_object_is_no_rule_can_take_away() {
     let mut scene = scene(MAP, &json!(["/metadata/annotations"]));
     let map = scene.extra();

@@ -42,6 +42,10 @@ pub(super) fn changes(
         }
     }
     let known = objects::keys(&origins);
+    let prepared = match (reconciliation.history.good(), &wanted.candidate) {
+        (Some(good), Some(_)) => prepared.in_place_of(call.origin_objects(good)?),
+        _ => prepared,
+    };
     let purpose = if wanted.candidate.is_some() { Purpose::Operation } else { Purpose::Repair };
     let (references, items) = call.items_now(&prepared, purpose)?;
     let all = Items { references: &references, items: &items };
