@@ -80,9 +80,11 @@ pub(super) fn helm_operator(args: &HelmOperatorArgs) -> Result<()> {
     for sites in &args.sites {
         loads.push((bench.load(Who::Pilothouse, *sites)?, bench.load(Who::HelmOperator, *sites)?));
     }
+    // At once: what follows takes long as well.
+    println!("{}", load_table(&loads, args.rest));
     let (ours, theirs) = (bench.drift(Who::Pilothouse)?, bench.drift(Who::HelmOperator)?);
     cluster.down();
-    println!("{}{}", load_table(&loads, args.rest), drift_table(&ours, &theirs));
+    println!("{}", drift_table(&ours, &theirs));
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! How soon somebody else's changes are undone.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 
@@ -11,6 +11,9 @@ use crate::demo::access::Access;
 const GREETING: &str = "/data/greeting";
 const ADDED: &str = "/data/added";
 
+/// Then no other try begins: an operator that looks once a minute would be tried for an hour.
+const LONG_ENOUGH: Duration = Duration::from_secs(150);
+
 /// Times, sorted.
 pub(super) type Times = Vec<Duration>;
 
@@ -18,7 +21,8 @@ pub(super) type Times = Vec<Duration>;
 pub(super) fn deletions(access: &Access, release: &str, tries: u16) -> Result<Times> {
     let watcher = Watcher::start(access, &["deployments", release, "--namespace", NAMESPACE])?;
     watcher.next(PATIENCE, |what, _| what == "ADDED").context("the Deployment")?;
-    sorted((0..tries).map(|_| {
+    let end = Instant::now() + LONG_ENOUGH;
+    sorted((0..tries).take_while(|_| Instant::now() < end).map(|_| {
         let name = format!("deployment/{release}");
         access.kubectl(&["delete", &name, "--namespace", NAMESPACE, "--wait=false"])?;
         let gone = watcher.next(PATIENCE, |what, _| what == "DELETED")?;
@@ -32,7 +36,8 @@ pub(super) fn deletions(access: &Access, release: &str, tries: u16) -> Result<Ti
 pub(super) fn changes(access: &Access, release: &str, tries: u16) -> Result<Times> {
     let watcher = Watcher::start(access, &["configmaps", release, "--namespace", NAMESPACE])?;
     watcher.next(PATIENCE, |what, _| what == "ADDED").context("the ConfigMap")?;
-    sorted((0..tries).map(|time| {
+    let end = Instant::now() + LONG_ENOUGH;
+    sorted((0..tries).take_while(|_| Instant::now() < end).map(|time| {
         let greeting = format!("changed {time}");
         let patch = format!(r#"{{"data":{{"greeting":"{greeting}"}}}}"#);
         let name = format!("configmap/{release}");
