@@ -139,7 +139,6 @@ fn agreed(situation: &Situation<'_>, aim: &Aim) -> Step {
     cleanup::incarnations(situation)
         .or_else(|| cleanup::strays(situation))
         .or_else(|| repair::begin(situation))
-        .or_else(|| rollout::withdraw(situation, aim))
         .or_else(|| rollout::heal(situation, aim))
         .or_else(|| alarm::step(situation))
         .or_else(|| cleanup::orphans(situation))

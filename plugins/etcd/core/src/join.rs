@@ -58,7 +58,10 @@ pub(crate) fn go_on(situation: &Situation<'_>, change: &Change, version: Version
             .remember(|record| record.change = None);
     };
     if member.votes() && member.listed.is_some() {
-        return arrive(situation, change, member);
+        let message = format!("New member {name} added to cluster");
+        let step = situation.note("MembershipChanging", format!("member {name} votes"));
+        let step = step.remember(|record| record.change = None);
+        return step.tell(EventNote::normal(event::MEMBER_ADDED, message));
     }
     if situation.agreed().is_none() {
         return situation.wait(SOON, "QuorumLost", format!("waiting for a quorum to add member {name}"));
@@ -77,18 +80,6 @@ pub(crate) fn go_on(situation: &Situation<'_>, change: &Change, version: Version
             Some(_) => promote(situation, member, listed, version),
         },
     }
-}
-
-/// It votes. The next change waits until it is well, but not for ever, and not if another member is beyond help.
-fn arrive(situation: &Situation<'_>, change: &Change, member: &Member<'_>) -> Step {
-    let name = member.name();
-    let late = situation.now.duration_since(change.since) > situation.plan.replace_after;
-    if !member.is_fit() && !late && repair::find(situation).is_none() {
-        return situation.wait(SOON, "MembershipChanging", format!("waiting until member {name} is ready"));
-    }
-    let message = format!("New member {name} added to cluster");
-    let step = situation.note("MembershipChanging", format!("member {name} votes"));
-    step.remember(|record| record.change = None).tell(EventNote::normal(event::MEMBER_ADDED, message))
 }
 
 /// Why there is no sense in it any more.

@@ -44,7 +44,10 @@ pub(crate) fn outdated(situation: &Situation<'_>, member: &Member<'_>, version: 
         return Some(Outdated::Member);
     }
     let pod = member.pod?;
-    if situation.digest(member.record.claim, version) != pod.digest {
+    let wanted = join::member_pod(situation, member.record, version);
+    let annotations = wanted.pointer("/metadata/annotations");
+    let carried = annotations.and_then(|all| all.get(etcd_api::names::annotation::DIGEST)?.as_str());
+    if carried != Some(pod.digest.as_str()) {
         return Some(if member.record.claim { Outdated::Pod } else { Outdated::Member });
     }
     let same = pod.version == version.to_string()
@@ -88,20 +91,6 @@ pub(crate) fn heal(situation: &Situation<'_>, aim: &Aim) -> Option<Step> {
         return None;
     }
     Some(touch(situation, member, how, aim.version))
-}
-
-/// Takes back what is left of an upgrade or a downgrade that is not wanted any more.
-pub(crate) fn withdraw(situation: &Situation<'_>, aim: &Aim) -> Option<Step> {
-    let told = situation.voters().filter_map(Member::status).find_map(|status| status.downgrade.clone());
-    let told: Option<Version> = told.and_then(|version| version.parse().ok());
-    if told.is_some_and(|told| told.series() != aim.version.series()) {
-        return Some(situation.act(Act::DowngradeCancel, "Upgrading", "taking the downgrade back"));
-    }
-    let upgrade =
-        situation.record.upgrade.as_ref().filter(|upgrade| upgrade.to != aim.version.to_string())?;
-    let back = situation.voters().all(|member| member.meant() == Some(aim.version));
-    let message = format!("the upgrade to {} is taken back", upgrade.to);
-    back.then(|| situation.note("Upgrading", message).remember(|record| record.upgrade = None))
 }
 
 /// Brings the next member to what it should be.
@@ -222,14 +211,24 @@ fn change_id(situation: &Situation<'_>, upgrade: &UpgradeRecord) -> String {
     format!("upgrade-{}", digest(&id))
 }
 
-/// Tells etcd of a downgrade.
+/// Tells etcd of a downgrade, or takes one back that is not wanted any more.
 fn downgrade(situation: &Situation<'_>, aim: &Aim) -> Option<Step> {
-    let told = situation.voters().filter_map(Member::status).any(|status| status.downgrade.is_some());
-    if told || !upgrade::is_downgrade(situation, aim.version) {
-        return None;
+    let told = situation.voters().filter_map(Member::status).find_map(|status| status.downgrade.clone());
+    let told: Option<Version> = told.and_then(|version| version.parse().ok());
+    match told {
+        Some(told) if told.series() != aim.version.series() => {
+            Some(situation.act(Act::DowngradeCancel, "Upgrading", "taking the downgrade back"))
+        }
+        None if upgrade::is_downgrade(situation, aim.version) => {
+            let act = Act::DowngradeEnable { version: aim.version };
+            Some(situation.act(
+                act,
+                "Downgrading",
+                format!("telling etcd of the downgrade to {}", aim.version),
+            ))
+        }
+        _ => None,
     }
-    let act = Act::DowngradeEnable { version: aim.version };
-    Some(situation.act(act, "Downgrading", format!("telling etcd of the downgrade to {}", aim.version)))
 }
 
 /// Brings the number of voters to the one asked for.

@@ -262,7 +262,7 @@ impl World {
 
     /// Changes a pod.
     pub fn each_pod(&mut self, name: &str, change: impl FnOnce(&mut crate::objects::SimPod)) {
-        if let Some(pod) = self.objects.pod_mut(name) {
+        if let Some(pod) = self.objects.pods.get_mut(name) {
             change(pod);
         }
     }
@@ -291,11 +291,11 @@ impl World {
     }
 
     fn collect(&mut self) {
-        for pod in self.objects.pods.values_mut().map(Rc::make_mut) {
+        for pod in self.objects.pods.values_mut() {
             pod.seen.terminating.get_or_insert(self.now);
             pod.node_lost = false;
         }
-        for claim in self.objects.claims.values_mut().map(Rc::make_mut) {
+        for claim in self.objects.claims.values_mut() {
             claim.seen.terminating = true;
         }
         self.objects.services.clear();

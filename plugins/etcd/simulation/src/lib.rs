@@ -4,7 +4,6 @@
 //! can be played again, the operator can die at any of its calls, and what must never happen is looked at after each choice.
 
 pub mod boot;
-pub mod catalogue;
 pub mod environment;
 pub mod etcd;
 pub mod fault;

@@ -1,6 +1,6 @@
 //! The objects of the small cluster.
 
-use std::{collections::BTreeMap, rc::Rc};
+use std::collections::BTreeMap;
 
 use etcd_api::{EtcdClusterSpec, Record};
 use etcd_core::observed::{Claim, Pod, PodPhase};
@@ -151,27 +151,15 @@ pub struct SimOwner {
     pub announced: bool,
 }
 
-impl Objects {
-    /// A pod, to change it.
-    pub fn pod_mut(&mut self, name: &str) -> Option<&mut SimPod> {
-        self.pods.get_mut(name).map(Rc::make_mut)
-    }
-
-    /// A claim, to change it.
-    pub fn claim_mut(&mut self, name: &str) -> Option<&mut SimClaim> {
-        self.claims.get_mut(name).map(Rc::make_mut)
-    }
-}
-
 /// Everything in the API server.
 #[derive(Debug, Clone)]
 pub struct Objects {
     /// The `EtcdCluster`; none once it is gone.
     pub owner: Option<SimOwner>,
     /// Pods by name.
-    pub pods: BTreeMap<String, Rc<SimPod>>,
+    pub pods: BTreeMap<String, SimPod>,
     /// Claims by name.
-    pub claims: BTreeMap<String, Rc<SimClaim>>,
+    pub claims: BTreeMap<String, SimClaim>,
     /// Selectors of Services by name.
     pub services: BTreeMap<String, BTreeMap<String, String>>,
     /// `minAvailable` of the disruption budget.

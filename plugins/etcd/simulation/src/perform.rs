@@ -1,6 +1,6 @@
 //! What comes of an act.
 
-use std::{collections::BTreeMap, rc::Rc};
+use std::collections::BTreeMap;
 
 use etcd_api::Id;
 use etcd_core::{
@@ -30,7 +30,7 @@ impl World {
             Act::DeletePod { name, uid } => self.delete_pod(name, uid),
             Act::DeleteClaim { name, uid } => self.delete_claim(name, uid),
             Act::PatchImage { name, uid, image, version } => {
-                let Some(pod) = self.objects.pod_mut(name).filter(|pod| pod.seen.uid == *uid) else {
+                let Some(pod) = self.objects.pods.get_mut(name).filter(|pod| pod.seen.uid == *uid) else {
                     return Ok(());
                 };
                 pod.seen.image.clone_from(image);
@@ -41,7 +41,8 @@ impl World {
                 Ok(())
             }
             Act::ExpandClaim { name, uid, storage } => {
-                if let Some(claim) = self.objects.claim_mut(name).filter(|claim| claim.seen.uid == *uid) {
+                if let Some(claim) = self.objects.claims.get_mut(name).filter(|claim| claim.seen.uid == *uid)
+                {
                     claim.seen.storage.clone_from(storage);
                     self.object_changed();
                 }
@@ -96,7 +97,7 @@ impl World {
             self.violate(format!("the pod {name} wants a claim that is not there"));
         }
         *self.created.entry(format!("pod {name}")).or_default() += 1;
-        self.objects.pods.insert(name, Rc::new(pod));
+        self.objects.pods.insert(name, pod);
         self.object_changed();
         Ok(())
     }
@@ -118,14 +119,14 @@ impl World {
             digest: text("/metadata/annotations/etcd.database.coreos.com~1digest"),
         };
         *self.created.entry(format!("claim {name}")).or_default() += 1;
-        self.objects.claims.insert(name, Rc::new(SimClaim { seen, disk: Disk::default() }));
+        self.objects.claims.insert(name, SimClaim { seen, disk: Disk::default() });
         self.object_changed();
         Ok(())
     }
 
     fn delete_pod(&mut self, name: &str, uid: &str) -> Result<(), String> {
         let now = self.now;
-        if let Some(pod) = self.objects.pod_mut(name).filter(|pod| pod.seen.uid == uid) {
+        if let Some(pod) = self.objects.pods.get_mut(name).filter(|pod| pod.seen.uid == uid) {
             pod.seen.terminating.get_or_insert(now);
             pod.by_operator = true;
             self.object_changed();
@@ -134,7 +135,7 @@ impl World {
     }
 
     fn delete_claim(&mut self, name: &str, uid: &str) -> Result<(), String> {
-        if let Some(claim) = self.objects.claim_mut(name).filter(|claim| claim.seen.uid == uid) {
+        if let Some(claim) = self.objects.claims.get_mut(name).filter(|claim| claim.seen.uid == uid) {
             claim.seen.terminating = true;
             self.object_changed();
         }

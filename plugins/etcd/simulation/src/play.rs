@@ -15,9 +15,7 @@ use crate::{
 /// How long one thing takes.
 const MOMENT: SignedDuration = SignedDuration::from_millis(200);
 /// How long nothing may happen until it is taken for rest.
-const REST: SignedDuration = SignedDuration::from_mins(14);
-/// How late the operator may be woken when nothing happens.
-const LATE: SignedDuration = SignedDuration::from_mins(3);
+const REST: SignedDuration = SignedDuration::from_mins(25);
 /// Things that happen until it is taken for unrest.
 const LONGEST: u32 = 20_000;
 
@@ -169,7 +167,9 @@ impl Play {
         let mut print = self.print();
         while self.world.now.duration_since(quiet_since) < REST {
             if !self.moment() {
-                self.world.now += LATE;
+                let next = self.world.now + SignedDuration::from_secs(60);
+                let due = self.operator.due().unwrap_or(next);
+                self.world.now = due.min(next).max(self.world.now + MOMENT);
             }
             let now = self.print();
             if now != print {

@@ -11,7 +11,7 @@ use crate::fault::Fault;
 #[derive(Debug, Clone)]
 pub struct Scene {
     /// Its name.
-    pub name: String,
+    pub name: &'static str,
     /// What is asked for at first.
     pub spec: EtcdClusterSpec,
     /// What people do and what goes wrong, one after the other.

@@ -147,10 +147,11 @@ impl World {
 
     /// The same, to write on.
     pub fn disk_mut(&mut self, pod: &str) -> Option<&mut Disk> {
-        if self.objects.pods.get(pod)?.claim {
-            self.objects.claim_mut(pod).map(|claim| &mut claim.disk)
+        let found = self.objects.pods.get_mut(pod)?;
+        if found.claim {
+            self.objects.claims.get_mut(pod).map(|claim| &mut claim.disk)
         } else {
-            self.objects.pod_mut(pod).map(|pod| &mut pod.own)
+            Some(&mut found.own)
         }
     }
 
@@ -222,7 +223,7 @@ impl World {
     pub fn endpoints(&self) -> Vec<String> {
         let Some(selector) = self.objects.services.get(&format!("{NAME}-client")) else { return Vec::new() };
         let incarnation = selector.get("etcd_incarnation");
-        let selected = |pod: &&Rc<SimPod>| {
+        let selected = |pod: &&SimPod| {
             let matches = incarnation.is_none_or(|wanted| *wanted == pod.incarnation);
             pod.seen.ready && pod.seen.terminating.is_none() && matches
         };
