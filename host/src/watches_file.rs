@@ -76,7 +76,7 @@ pub struct Read {
     pub entries: Vec<WatchEntry>,
     /// What is wrong with the others.
     pub errors: Vec<EntryError>,
-    /// Keys of usable entries that nobody reads, which operator-sdk passes over as well.
+    /// Keys that nobody reads, which operator-sdk passes over as well.
     pub ignored: Vec<EntryError>,
 }
 
@@ -102,12 +102,10 @@ pub fn parse(file: &Path, text: &str, env: &dyn Fn(&str) -> Option<String>) -> R
             }
         });
         match entry {
-            Ok(entry) => {
-                all.entries.push(entry);
-                all.ignored.extend(ignored.into_iter().map(at));
-            }
+            Ok(entry) => all.entries.push(entry),
             Err(wrong) => all.errors.push(at(wrong)),
         }
+        all.ignored.extend(ignored.into_iter().map(at));
     }
     all
 }

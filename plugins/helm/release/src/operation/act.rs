@@ -123,7 +123,7 @@ pub enum Act {
         why: Removal,
     },
     /// Tell that objects of a hook that has run are still there although their deletion was asked for; report with
-    /// [`Operation::left`].
+    /// `Operation::left`.
     Leave {
         /// The hook.
         hook: usize,
