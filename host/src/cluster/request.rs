@@ -1,7 +1,7 @@
 //! One request to the API server: account, deadline, size limit, and what its failure means.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use http::{Method, Request, StatusCode, header};
@@ -34,6 +34,8 @@ tokio::task_local! {
 pub struct Counts {
     reads: AtomicU32,
     writes: AtomicU32,
+    /// Whether the last answer to an account was a refusal.
+    refused: AtomicBool,
 }
 
 impl Counts {
@@ -47,15 +49,24 @@ impl Counts {
         self.writes.load(Ordering::Relaxed)
     }
 
-    fn add(&self, method: &Method) {
-        let counter = if *method == Method::GET { &self.reads } else { &self.writes };
+    fn add(&self, call: &Call, code: u16) {
+        let counter = if call.method == Method::GET { &self.reads } else { &self.writes };
         counter.fetch_add(1, Ordering::Relaxed);
+        if call.account.is_some() {
+            self.refused.store(code == 403, Ordering::Relaxed);
+        }
     }
 }
 
 /// Runs a future whose requests are counted.
 pub async fn counted<T>(counts: &Arc<Counts>, future: impl Future<Output = T>) -> T {
     COUNTS.scope(Arc::clone(counts), future).await
+}
+
+/// Whether the last request on behalf of an account was refused for want of rights, as far as requests are [`counted`]: what
+/// ends with it ends for it.
+pub fn account_was_refused() -> bool {
+    COUNTS.try_with(|counts| counts.refused.load(Ordering::Relaxed)).unwrap_or(false)
 }
 
 /// Runs a future whose requests all have to be over by then, answered or not.
@@ -289,7 +300,7 @@ impl Api {
             };
             let code = result.as_ref().map_or_else(|error| error.code, |reply| reply.code);
             self.metrics.count(call.method.as_str(), code);
-            let _ = COUNTS.try_with(|counts| counts.add(&call.method));
+            let _ = COUNTS.try_with(|counts| counts.add(&call, code));
             match result {
                 Err(ApiError { kind: ErrorKind::Throttled, retry_after: Some(wait), .. })
                     if again > 0 && wait <= SHORT_WAIT =>

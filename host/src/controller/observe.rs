@@ -20,6 +20,9 @@ use crate::plugin::names::host_gvk;
 /// the better choice.
 const FIRST_LIST: Duration = Duration::from_secs(2);
 
+/// Of a kind so many namespaces are watched beside those of the host: who writes an object may name any number of them.
+const MOST_ABROAD: usize = 32;
+
 /// Watches of tied objects, by plugin and kind.
 type TiedWatches = HashMap<(Arc<str>, Gvk), Vec<WatchHandle>>;
 
@@ -153,6 +156,7 @@ impl Observer {
         let mut tied = self.tied.lock().unwrap_or_else(PoisonError::into_inner);
         let watches = tied.entry((Arc::clone(plugin), gvk.clone())).or_insert_with(usual);
         if let Some(namespace) = namespace.filter(|_| !self.namespaces.is_empty())
+            && watches.len() < self.namespaces.len() + MOST_ABROAD
             && !watches.iter().any(|watch| watch.spec().namespace.as_ref() == Some(namespace))
         {
             watches.push(start(Some(namespace)));
@@ -163,11 +167,12 @@ impl Observer {
     /// A tied object as the cache has it.
     pub async fn tied(&self, plugin: &Arc<str>, key: &ObjectKey) -> Tied {
         let watches = self.watch_tied_in(plugin, &key.gvk, key.namespace.as_ref());
-        let (mut found, mut is_known) = (None, true);
+        let is_at =
+            |watch: &WatchHandle| watch.spec().namespace.is_none() || watch.spec().namespace == key.namespace;
+        let (mut found, mut is_known) = (None, key.namespace.is_none() || watches.iter().any(is_at));
         for watch in &watches {
             let _ = tokio::time::timeout(FIRST_LIST, watch.answered()).await;
-            let is_here = watch.spec().namespace.is_none() || watch.spec().namespace == key.namespace;
-            is_known &= watch.is_current() || !(is_here || key.namespace.is_none());
+            is_known &= watch.is_current() || !(is_at(watch) || key.namespace.is_none());
             found = found.or_else(|| watch.get(key));
         }
         match found {

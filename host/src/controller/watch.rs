@@ -121,7 +121,7 @@ struct Shared {
     spec: WatchSpec,
     store: Store,
     synced: watch::Sender<bool>,
-    /// Whether there was an answer of any kind.
+    /// Whether the first list is complete, or refused.
     answered: watch::Sender<bool>,
     /// Whether the cluster said that it does not serve the kind.
     not_served: watch::Sender<bool>,
@@ -227,7 +227,7 @@ impl WatchHandle {
         &self.shared.spec
     }
 
-    /// Resolves when the first list is complete, or could not be had.
+    /// Resolves when the first list is complete, or refused.
     pub fn answered(&self) -> impl Future<Output = ()> + Send + 'static {
         let mut answered = self.shared.answered.subscribe();
         async move {
@@ -363,7 +363,10 @@ impl Shared {
     fn interrupted(&self, trouble: Trouble, message: &str) {
         self.not_served.send_replace(trouble == Trouble::NotServed);
         let before = self.trouble().replace((trouble, message.to_owned()));
-        self.answered.send_replace(true);
+        // What passes is waited for, and what does not is an answer.
+        if matches!(trouble, Trouble::NotServed | Trouble::Forbidden | Trouble::Refused) {
+            self.answered.send_replace(true);
+        }
         if before.is_some_and(|(before, _)| before == trouble) {
             return;
         }

@@ -134,8 +134,15 @@ fn written(chunk: &Chunk, raw: Raw, ignored: &[Ignored]) -> Written {
 /// The key that somebody meant: another spelling of one with capitals, which Go takes for the same, or a slip in one of ours.
 fn meant(key: &str) -> Option<&'static str> {
     let same = |known: &&&'static str| known.eq_ignore_ascii_case(key);
-    let near = |known: &&&'static str| strsim::damerau_levenshtein(known, key) <= 2;
+    let near =
+        |known: &&&'static str| strsim::damerau_levenshtein(known, key) <= 2 || is_shortened(known, key);
     OPERATOR_SDK.iter().chain(&OURS).find(same).or_else(|| OURS.iter().find(near)).copied()
+}
+
+/// `serviceAccount` for `serviceAccountName`: whoever writes it wants fewer rights, and must not get all.
+fn is_shortened(known: &str, key: &str) -> bool {
+    let (known, key) = (known.to_ascii_lowercase(), key.to_ascii_lowercase());
+    key.len() >= 7 && (known.starts_with(&key) || key.starts_with(&known))
 }
 
 /// A key that was not read.

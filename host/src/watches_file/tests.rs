@@ -53,6 +53,7 @@ fn a_key_that_an_older_tool_passed_over_is_told_and_one_of_ours_misspelt_is_not_
     assert_eq!(read.entries[1].selector, "");
     for (wrong, meant) in [
         ("serviceAcountName", "serviceAccountName"),
+        ("serviceAccount", "serviceAccountName"),
         ("relaese", "release"),
         ("OverrideValues", "overrideValues"),
     ] {

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::bench::{Bench, await_that};
 use crate::host::Place;
-use crate::proxy::Proxy;
+use crate::proxy::{Asked, Fault, Proxy};
 use crate::release::small;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -57,6 +57,37 @@ async fn an_entrys_account_is_who_installs_and_what_it_may_not_is_told_until_it_
     // What the account made goes with its rights as well.
     bench.delete(&bench.path("player-stats", "game")).await;
     bench.await_revisions("game", &[]).await;
+
+    // Its rights outlive the account: what fails then passes, and nothing is left behind for it.
+    bench.make("player-stats", "game", small(1)).await;
+    bench.await_condition("player-stats", "game", ("Deployed", "True"), &[]).await;
+    bench.delete(&bench.path("serviceaccounts", "installer")).await;
+    let deletes = |asked: &Asked| asked.method == "DELETE" && asked.path.contains("/deployments/");
+    proxy.forget();
+    proxy.script(move |asked| deletes(asked).then_some(Fault::Answer(500, "InternalError")));
+    bench.delete(&bench.path("player-stats", "game")).await;
+    await_that("it was tried twice", async || {
+        let tried = proxy.seen(deletes).len();
+        if tried >= 2 { Ok(()) } else { Err(format!("{tried} times")) }
+    })
+    .await;
+    bench.object("player-stats", "game").await.unwrap();
+    proxy.heal();
+    bench.await_revisions("game", &[]).await;
+    await_that("the Deployment is gone", async || {
+        match bench.object("deployments", "game-player-stats").await {
+            Ok(_) => Err("it is there".to_owned()),
+            Err(_) => Ok(()),
+        }
+    })
+    .await;
+    assert_eq!(bench.told("AccountGone").await, [""; 0]);
+    bench
+        .create(
+            &bench.path("serviceaccounts", ""),
+            &json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}),
+        )
+        .await;
 
     // With its namespace the account goes first, and holds nothing.
     bench.make("player-stats", "game", small(1)).await;

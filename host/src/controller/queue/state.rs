@@ -235,10 +235,9 @@ impl State {
 
     fn promote(&mut self, now: Instant, kind: &Gvk) {
         while let Some(key) = self.bounds.promote(kind) {
-            if let Some((entry, ready)) =
-                self.entries.get(&key).and_then(|entry| Some((entry, entry.ready.as_ref()?)))
-            {
-                self.lanes.push(now, &entry.lane, ready.priority, ready.order, key);
+            match self.entries.get(&key).and_then(|entry| Some((entry, entry.ready.as_ref()?))) {
+                Some((entry, ready)) => self.lanes.push(now, &entry.lane, ready.priority, ready.order, key),
+                None => self.bounds.leave(kind),
             }
         }
     }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{Case, Done, Reconciler, empty_reply, is_going, warning};
 use crate::binding::{Account, Binding};
 use crate::capability::grants::Grants;
-use crate::cluster::request::Call;
+use crate::cluster::request::{Call, account_was_refused};
 use crate::controller::queue::Verdict;
 use crate::object::Owner;
 use crate::plugin::bindings::State;
@@ -33,8 +33,12 @@ impl Reconciler {
     }
 
     /// Whether the account that acts for an object went away. With a namespace that is deleted its accounts and their
-    /// rights go first, and what waits for a finalizer would hold it for ever.
+    /// rights go first, and what waits for a finalizer would hold it for ever. Rights can outlive their account: then what
+    /// failed failed for something that passes.
     pub(super) async fn account_is_gone(&self, case: &Case<'_>) -> bool {
+        if !account_was_refused() {
+            return false;
+        }
         let named =
             case.grants.account.as_deref().and_then(|user| user.strip_prefix("system:serviceaccount:"));
         let Some((namespace, name)) = named.and_then(|named| named.split_once(':')) else { return false };
