@@ -93,27 +93,11 @@ impl Call<'_> {
     /// # Errors
     /// Passing failures.
     pub(crate) fn apply(&self, all: &Items<'_>, replace: bool) -> Result<Applied, Error> {
-        let strict = self.is_strict();
-        let options = ApplyOptions { force: true, dry_run: false, stop_on_error: true, strict };
         let mut changed = Vec::new();
         let (mut at, mut replaced) = (0, None);
         while let Some(items) = all.items.get(at..).filter(|items| !items.is_empty()) {
-            let answers = self.kube().apply(items, options);
-            let mut failed = None;
-            for (answer, reference) in answers.into_iter().zip(all.references.get(at..).unwrap_or_default()) {
-                at += 1;
-                self.tell_left(&answer, reference);
-                match answer {
-                    Ok(applied) if applied.change == Change::Unchanged => {}
-                    Ok(applied) => {
-                        changed.push(Changed { reference: reference.clone(), taken: applied.taken });
-                    }
-                    Err(error) => {
-                        failed = Some((error, reference));
-                        break;
-                    }
-                }
-            }
+            let failed =
+                self.apply_from(items, all.references.get(at..).unwrap_or_default(), &mut at, &mut changed);
             match failed {
                 None => break,
                 Some((error, reference))
@@ -135,37 +119,46 @@ impl Call<'_> {
     /// Applies all objects, also when some are refused: what stands in the way of one is no reason to leave the others as
     /// somebody changed them. A failure that passes ends it. Answers what had to be changed, and what failed.
     pub(crate) fn apply_each(&self, all: &Items<'_>) -> (Vec<Changed>, Option<Error>) {
-        let strict = self.is_strict();
-        let options = ApplyOptions { force: true, dry_run: false, stop_on_error: true, strict };
         let (mut changed, mut refused, mut at) = (Vec::new(), Vec::new(), 0);
         while let Some(items) = all.items.get(at..).filter(|items| !items.is_empty()) {
-            let (answers, before) = (self.kube().apply(items, options), at);
-            for (answer, reference) in answers.into_iter().zip(all.references.get(at..).unwrap_or_default()) {
-                at += 1;
-                self.tell_left(&answer, reference);
-                match answer {
-                    Ok(applied) if applied.change == Change::Unchanged => {}
-                    Ok(applied) => {
-                        changed.push(Changed { reference: reference.clone(), taken: applied.taken });
+            let before = at;
+            let references = all.references.get(at..).unwrap_or_default();
+            if let Some((error, reference)) = self.apply_from(items, references, &mut at, &mut changed) {
+                refused.push(match error {
+                    KubeError::UnknownKind(kind) => format!("the cluster does not serve {kind}"),
+                    error if is_refusal(&error) => format!("{}: {error}", cannot_apply(reference)),
+                    error => {
+                        return (changed, Some(Error::from(error).context(cannot_apply(reference))));
                     }
-                    Err(error) => {
-                        refused.push(match error {
-                            KubeError::UnknownKind(kind) => format!("the cluster does not serve {kind}"),
-                            error if is_refusal(&error) => format!("{}: {error}", cannot_apply(reference)),
-                            error => {
-                                return (changed, Some(Error::from(error).context(cannot_apply(reference))));
-                            }
-                        });
-                        // What follows it was not tried.
-                        break;
-                    }
-                }
+                });
             }
             if at == before {
                 break;
             }
         }
         (changed, refusals(refused))
+    }
+
+    /// Applies these in their order until one fails, counting in `at` those that were tried. Answers what failed.
+    fn apply_from<'r>(
+        &self,
+        items: &[ApplyItem],
+        references: &'r [ObjectRef],
+        at: &mut usize,
+        changed: &mut Vec<Changed>,
+    ) -> Option<(KubeError, &'r ObjectRef)> {
+        let strict = self.is_strict();
+        let options = ApplyOptions { force: true, dry_run: false, stop_on_error: true, strict };
+        for (answer, reference) in self.kube().apply(items, options).into_iter().zip(references) {
+            *at += 1;
+            self.tell_left(&answer, reference);
+            match answer {
+                Ok(applied) if applied.change == Change::Unchanged => {}
+                Ok(applied) => changed.push(Changed { reference: reference.clone(), taken: applied.taken }),
+                Err(error) => return Some((error, reference)),
+            }
+        }
+        None
     }
 
     /// Tells what of others cannot be taken away.
