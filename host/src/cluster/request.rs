@@ -300,7 +300,7 @@ impl Api {
             };
             let code = result.as_ref().map_or_else(|error| error.code, |reply| reply.code);
             self.metrics.count(call.method.as_str(), code);
-            let _ = COUNTS.try_with(|counts| counts.add(&call, code));
+            let _ = COUNTS.try_with(|counts| counts.add(call, code));
             match result {
                 Err(ApiError { kind: ErrorKind::Throttled, retry_after: Some(wait), .. })
                     if again > 0 && wait <= SHORT_WAIT =>
