@@ -3,6 +3,7 @@
 //! What is fetched goes to a file of its own and is gone with the program. Which version is meant is the plugin's affair;
 //! here is the network.
 
+pub mod arguments;
 pub(crate) mod credentials;
 pub mod dependencies;
 pub(crate) mod guard;
@@ -20,8 +21,8 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::cli::helm::{ChartArgs, GlobalArgs};
 use crate::command::AskError;
+use arguments::{ChartArgs, SourceArgs};
 use person::Person;
 use provenance::ProvenanceError;
 use web::FetchError;
@@ -139,14 +140,14 @@ impl Located {
 ///
 /// # Errors
 /// [`LocateError`].
-pub fn locate(reference: &str, chart: &ChartArgs, global: &GlobalArgs) -> Result<Located, LocateError> {
+pub fn locate(reference: &str, chart: &ChartArgs, settings: &SourceArgs) -> Result<Located, LocateError> {
     let name = reference.trim();
     if chart.repo.is_empty() {
         let path = Path::new(name);
         if path.exists() {
             let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
             if chart.verify {
-                provenance::verify_beside(&path, chart, global)?;
+                provenance::verify_beside(&path, chart, settings)?;
             }
             return Ok(Located { path, _fetched: None });
         }
@@ -154,20 +155,20 @@ pub fn locate(reference: &str, chart: &ChartArgs, global: &GlobalArgs) -> Result
             return Err(LocateError::NoPath(name.to_owned()));
         }
         if name.starts_with("oci://") {
-            return registry::fetch(name, chart, global);
+            return registry::fetch(name, chart, settings);
         }
         if web::is_url(name) {
             let client = Person::new(chart)?;
             let archive = Located::fetched(web::path_of(name), &client.get(name, name)?)?;
             if chart.verify {
                 let source = format!("{name}.prov");
-                provenance::verify_fetched(&archive, client.get(&source, name), &source, chart, global)?;
+                provenance::verify_fetched(&archive, client.get(&source, name), &source, chart, settings)?;
             }
             return Ok(archive);
         }
-        return repository::fetch_named(name, chart, global);
+        return repository::fetch_named(name, chart, settings);
     }
-    repository::fetch_from(&chart.repo, name, chart, global)
+    repository::fetch_from(&chart.repo, name, chart, settings)
 }
 
 /// The version that is wanted.

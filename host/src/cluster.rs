@@ -12,6 +12,7 @@ use crate::controller::observe::{Observer, Tied};
 use crate::object::ObjectKey;
 
 pub mod fence;
+pub mod kubeconfig;
 pub mod path;
 pub mod request;
 pub mod review;

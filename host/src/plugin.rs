@@ -6,6 +6,7 @@
 
 pub mod bindings;
 pub mod call;
+mod clock;
 pub mod command;
 pub mod compiled;
 pub mod compiler;

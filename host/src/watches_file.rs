@@ -94,10 +94,8 @@ pub fn parse(file: &Path, text: &str, env: &dyn Fn(&str) -> Option<String>) -> R
     for Written { line, entry, ignored } in raw::entries(text) {
         let first = |message: String| Wrong { line, column: 1, message };
         let entry = entry.and_then(|raw| resolve(file, raw, line, env).map_err(first)).and_then(|entry| {
-            match all.entries.iter().find(|other| other.gvk == entry.gvk) {
-                Some(other) => {
-                    Err(first(format!("duplicate kind {}: {} has it already", entry.gvk, other.origin)))
-                }
+            match all.entries.iter().find(|other| entry.shares_objects_with(other)) {
+                Some(other) => Err(first(repeated(&entry, other))),
                 None => Ok(entry),
             }
         });
@@ -108,6 +106,28 @@ pub fn parse(file: &Path, text: &str, env: &dyn Fn(&str) -> Option<String>) -> R
         all.ignored.extend(ignored.into_iter().map(at));
     }
     all
+}
+
+impl WatchEntry {
+    /// Whether both would work on the same releases, in turns: an object is one in all versions of its kind.
+    /// Kubernetes cannot tell whether two selectors meet; whoever wrote two of them has told the objects apart.
+    fn shares_objects_with(&self, other: &Self) -> bool {
+        let one_kind = self.gvk.group == other.gvk.group && self.gvk.kind == other.gvk.kind;
+        let told_apart =
+            !self.selector.is_empty() && !other.selector.is_empty() && self.selector != other.selector;
+        self.gvk == other.gvk || (one_kind && !told_apart)
+    }
+}
+
+fn repeated(entry: &WatchEntry, other: &WatchEntry) -> String {
+    let (gvk, origin) = (&entry.gvk, &other.origin);
+    if *gvk == other.gvk {
+        return format!("duplicate kind {gvk}: {origin} has it already");
+    }
+    format!(
+        "duplicate kind {gvk}: {origin} has it in version {}, and its objects are the same ones; keep one of the two",
+        other.gvk.version
+    )
 }
 
 fn resolve(
@@ -137,6 +157,7 @@ fn resolve(
     let mut settings = json!({
         "chart": chart_setting,
         "overrideValues": overrides(&raw, env)?,
+        "environment": environment(&raw, env),
         "watchDependentResources": raw.watch_dependent_resources.unwrap_or(true),
     });
     if let Some(map) = settings.as_object_mut() {
@@ -184,6 +205,16 @@ fn overrides(raw: &Raw, env: &dyn Fn(&str) -> Option<String>) -> Result<Value, S
         overrides.insert(path.clone(), json!(expand(&text, env)));
     }
     Ok(Value::Object(overrides))
+}
+
+/// Variables of the environment whose names stand in the templates among the overrides: what `env` of slim-sprig may ask for.
+/// No others: a plugin sees nothing of the environment that the file does not name.
+fn environment(raw: &Raw, env: &dyn Fn(&str) -> Option<String>) -> Value {
+    let templates = raw.override_values.values().filter_map(Value::as_str).filter(|text| text.contains("{{"));
+    let names = templates.flat_map(|text| text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_'));
+    let set =
+        names.filter(|name| !name.is_empty()).filter_map(|name| Some((name.to_owned(), json!(env(name)?))));
+    Value::Object(set.collect())
 }
 
 /// A chart beside the working directory, as operator-sdk has it, or beside the file.

@@ -31,6 +31,11 @@ use pilothouse::telemetry::series::PluginMetrics;
 
 /// The guest with good code and with a draft; none (said aloud) when it was not built.
 fn revisions() -> Vec<Arc<Revision>> {
+    with_engines().into_iter().map(|(_, revision)| revision).collect()
+}
+
+/// The same with the engine of each.
+fn with_engines() -> Vec<(Engine, Arc<Revision>)> {
     let directory = std::env::var_os("PILOTHOUSE_TEST_PLUGINS").map(PathBuf::from);
     let Some(bytes) = directory.and_then(|dir| std::fs::read(dir.join("misbehave.wasm")).ok()) else {
         eprintln!("SKIPPED: no PILOTHOUSE_TEST_PLUGINS with misbehave.wasm; run `cargo xtask test`");
@@ -40,8 +45,9 @@ fn revisions() -> Vec<Arc<Revision>> {
     let grant = GrantSpec { all_requested: true, ..GrantSpec::default() };
     let cache = CompiledCache::none(Compiler::Here);
     let engines = [Engine::new(EngineOptions { slots: 16 }), Engine::for_drafts()];
-    let revision = |engine| Revision::prepare(&engine, &cache, &package, Some(&grant)).unwrap();
-    engines.into_iter().map(|engine| Arc::new(revision(engine.unwrap()))).collect()
+    let revision = |engine: &Engine| Revision::prepare(engine, &cache, &package, Some(&grant)).unwrap();
+    let with_revision = |engine: Engine| (engine.clone(), Arc::new(revision(&engine)));
+    engines.into_iter().map(|engine| with_revision(engine.unwrap())).collect()
 }
 
 /// An API server that serves Secrets and ConfigMaps by discovery and nothing else.
@@ -141,6 +147,17 @@ async fn every_misdeed_is_a_fault_with_its_own_reason_and_the_next_call_is_well(
             let fault = told_to(&revision, what).await.unwrap_err();
             assert_eq!(fault.reason(), reason, "{what}: {fault}");
             assert!(told_to(&revision, "nothing").await.is_ok(), "after {what}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_clock_that_stops_guests_stands_when_none_runs() {
+    for (engine, revision) in with_engines() {
+        assert!(!engine.runs(), "before any call");
+        for what in ["nothing", "nothing", "loop", "trap"] {
+            let _ = told_to(&revision, what).await;
+            assert!(!engine.runs(), "after {what}");
         }
     }
 }

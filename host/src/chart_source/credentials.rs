@@ -12,7 +12,7 @@ use super::LocateError;
 use super::oci::Visitor;
 use super::repository::home;
 use super::web;
-use crate::cli::helm::{ChartArgs, GlobalArgs};
+use crate::chart_source::arguments::{ChartArgs, SourceArgs};
 
 /// The parts of a Docker configuration that are about logins.
 #[derive(Debug, Default, Deserialize)]
@@ -45,11 +45,11 @@ struct Helped {
 }
 
 /// How to log in to a registry: as the person says, or as they did before; else as nobody.
-pub(super) fn of(server: &str, chart: &ChartArgs, global: &GlobalArgs) -> Result<Visitor, LocateError> {
+pub(super) fn of(server: &str, chart: &ChartArgs, settings: &SourceArgs) -> Result<Visitor, LocateError> {
     if !chart.username.is_empty() {
         return Ok(login(&chart.username, &chart.password));
     }
-    let own = global
+    let own = settings
         .registry_config
         .clone()
         .unwrap_or_else(|| home("XDG_CONFIG_HOME", ".config", "registry/config.json"));

@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::{LocateError, Located};
-use crate::cli::helm::{ChartArgs, GlobalArgs};
+use crate::chart_source::arguments::{ChartArgs, SourceArgs};
 use crate::command::{self, PersonFile, Question};
 use crate::plugin::bindings::CommandAnswer;
 use crate::whole_file;
@@ -74,15 +74,15 @@ struct Update<'a> {
     /// Where charts beside this one are, when it is a copy.
     origin: &'a Path,
     args: &'a ChartArgs,
-    global: &'a GlobalArgs,
+    settings: &'a SourceArgs,
 }
 
 /// Fetches what a chart needs, when something of it is missing.
 ///
 /// # Errors
 /// In Helm's words. A chart that cannot be read is none: whoever renders it says so.
-pub fn update(located: &Located, args: &ChartArgs, global: &GlobalArgs) -> Result<(), LocateError> {
-    update_copy(located, located.path(), args, global)
+pub fn update(located: &Located, args: &ChartArgs, settings: &SourceArgs) -> Result<(), LocateError> {
+    update_copy(located, located.path(), args, settings)
 }
 
 /// The same for a chart that was copied from elsewhere: charts that it names beside itself are beside the original.
@@ -93,9 +93,9 @@ pub fn update_copy(
     located: &Located,
     origin: &Path,
     args: &ChartArgs,
-    global: &GlobalArgs,
+    settings: &SourceArgs,
 ) -> Result<(), LocateError> {
-    let update = Update { chart: located.path(), origin, args, global };
+    let update = Update { chart: located.path(), origin, args, settings };
     let Ok(needs) = update.needs() else { return Ok(()) };
     if needs.missing.is_empty() {
         return Ok(());
@@ -143,9 +143,9 @@ impl Update<'_> {
         options: Value,
         files: Vec<PersonFile>,
     ) -> Result<CommandAnswer, LocateError> {
-        let debug = self.global.debug;
+        let debug = self.settings.debug;
         let question = Question { command, options, files, output_dir: None, cluster: None, debug };
-        let mut answer = command::ask(&question, &self.global.plugin)?;
+        let mut answer = command::ask(&question, &self.settings.plugin)?;
         match answer.failure.take() {
             Some(failure) => Err(LocateError::NotFound(failure)),
             None => Ok(answer),

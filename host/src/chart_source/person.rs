@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::web::{Client, FetchError, Login, MAX_BYTES, Pem, Terms};
-use crate::cli::helm::ChartArgs;
+use crate::chart_source::arguments::ChartArgs;
 use crate::error_text::chain;
 
 /// A client with the credentials and certificates that a person gave, and the thread it runs on.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::{LocateError, Located};
-use crate::cli::helm::{ChartArgs, GlobalArgs};
+use crate::chart_source::arguments::{ChartArgs, SourceArgs};
 use crate::command::{self, PersonFile, Question};
 use crate::error_text::{go_words, without_login};
 
@@ -52,10 +52,14 @@ pub enum ProvenanceError {
 }
 
 /// Verifies an archive with the provenance file beside it.
-pub(super) fn verify_beside(path: &Path, chart: &ChartArgs, global: &GlobalArgs) -> Result<(), LocateError> {
+pub(super) fn verify_beside(
+    path: &Path,
+    chart: &ChartArgs,
+    settings: &SourceArgs,
+) -> Result<(), LocateError> {
     let mut beside = path.as_os_str().to_owned();
     beside.push(".prov");
-    verify(path, Path::new(&beside), chart, global)
+    verify(path, Path::new(&beside), chart, settings)
 }
 
 /// Verifies an archive that was fetched with what was fetched as its provenance file, from `source` (which is told).
@@ -64,15 +68,20 @@ pub(super) fn verify_fetched<E>(
     provenance: Result<Vec<u8>, E>,
     source: &str,
     chart: &ChartArgs,
-    global: &GlobalArgs,
+    settings: &SourceArgs,
 ) -> Result<(), LocateError> {
     let provenance = provenance.map_err(|_| ProvenanceError::NotFetched(without_login(source)))?;
     let provenance = Located::fetched("provenance", &provenance)?;
-    verify(archive.path(), provenance.path(), chart, global)
+    verify(archive.path(), provenance.path(), chart, settings)
 }
 
 /// Verifies an archive under the name it has.
-fn verify(path: &Path, provenance: &Path, chart: &ChartArgs, global: &GlobalArgs) -> Result<(), LocateError> {
+fn verify(
+    path: &Path,
+    provenance: &Path,
+    chart: &ChartArgs,
+    settings: &SourceArgs,
+) -> Result<(), LocateError> {
     if path.is_dir() {
         return Err(ProvenanceError::Directory.into());
     }
@@ -100,9 +109,9 @@ fn verify(path: &Path, provenance: &Path, chart: &ChartArgs, global: &GlobalArgs
         ],
         output_dir: None,
         cluster: None,
-        debug: global.debug,
+        debug: settings.debug,
     };
-    match command::ask(&question, &global.plugin)?.failure {
+    match command::ask(&question, &settings.plugin)?.failure {
         Some(why) => Err(ProvenanceError::Refused(why).into()),
         None => Ok(()),
     }

@@ -7,12 +7,16 @@ use super::oci::{Layer, Registry, RegistryError, is_exact, tag_of};
 use super::person::Person;
 use super::web::MAX_BYTES;
 use super::{LocateError, Located, credentials, provenance, wanted_version};
-use crate::cli::helm::{ChartArgs, GlobalArgs};
+use crate::chart_source::arguments::{ChartArgs, SourceArgs};
 use crate::command::{self, Question};
 use crate::error_text::chain;
 
 /// Fetches `oci://REGISTRY/REPOSITORY[:TAG|@DIGEST]`.
-pub(super) fn fetch(reference: &str, chart: &ChartArgs, global: &GlobalArgs) -> Result<Located, LocateError> {
+pub(super) fn fetch(
+    reference: &str,
+    chart: &ChartArgs,
+    settings: &SourceArgs,
+) -> Result<Located, LocateError> {
     let failed = |message: String| LocateError::Registry { reference: reference.to_owned(), message };
     let text = reference.trim_start_matches("oci://");
     let parsed: Reference =
@@ -28,7 +32,7 @@ pub(super) fn fetch(reference: &str, chart: &ChartArgs, global: &GlobalArgs) -> 
         )));
     }
     let person = Person::new(chart)?;
-    let registry = registry(&person, &parsed, chart, global)?;
+    let registry = registry(&person, &parsed, chart, settings)?;
     let refused = |error: RegistryError| failed(chain(&error));
     let image = if tagged || parsed.digest().is_some() {
         parsed
@@ -39,7 +43,7 @@ pub(super) fn fetch(reference: &str, chart: &ChartArgs, global: &GlobalArgs) -> 
         let tags = person.wait(registry.tags()).map_err(refused)?;
         let none = || format!("unable to locate any tags in provided repository: {reference}");
         let tag =
-            if tags.is_empty() { Err(LocateError::NotFound(none())) } else { pick(&tags, wanted, global) };
+            if tags.is_empty() { Err(LocateError::NotFound(none())) } else { pick(&tags, wanted, settings) };
         with_tag(&parsed, &tag?)
     };
     let named = image.digest().or(image.tag()).unwrap_or_default();
@@ -60,7 +64,13 @@ pub(super) fn fetch(reference: &str, chart: &ChartArgs, global: &GlobalArgs) -> 
         if found.is_ok() {
             told();
         }
-        provenance::verify_fetched(&archive, found, &format!("oci://{}.prov", image.whole()), chart, global)?;
+        provenance::verify_fetched(
+            &archive,
+            found,
+            &format!("oci://{}.prov", image.whole()),
+            chart,
+            settings,
+        )?;
     }
     Ok(archive)
 }
@@ -70,7 +80,7 @@ pub(super) fn newest(
     reference: &str,
     range: &str,
     chart: &ChartArgs,
-    global: &GlobalArgs,
+    settings: &SourceArgs,
 ) -> Result<Option<String>, LocateError> {
     let failed = |message: String| LocateError::Registry { reference: reference.to_owned(), message };
     let image: Reference = reference
@@ -78,8 +88,8 @@ pub(super) fn newest(
         .parse()
         .map_err(|error| failed(format!("invalid chart reference: {error}")))?;
     let person = Person::new(chart)?;
-    let tags = person.wait(registry(&person, &image, chart, global)?.tags());
-    match pick(&tags.map_err(|error| failed(chain(&error)))?, range, global) {
+    let tags = person.wait(registry(&person, &image, chart, settings)?.tags());
+    match pick(&tags.map_err(|error| failed(chain(&error)))?, range, settings) {
         Ok(tag) => Ok(Some(tag)),
         Err(LocateError::NotFound(_)) => Ok(None),
         Err(error) => Err(error),
@@ -90,9 +100,9 @@ fn registry<'a>(
     person: &'a Person,
     image: &Reference,
     chart: &ChartArgs,
-    global: &GlobalArgs,
+    settings: &SourceArgs,
 ) -> Result<Registry<'a>, LocateError> {
-    let visitor = credentials::of(image.resolve_registry(), chart, global)?;
+    let visitor = credentials::of(image.resolve_registry(), chart, settings)?;
     Ok(Registry::new(person.client(), image, visitor, chart.plain_http))
 }
 
@@ -101,16 +111,16 @@ fn with_tag(image: &Reference, version: &str) -> Reference {
 }
 
 /// Asks the plugin for the version.
-fn pick(tags: &[String], version: &str, global: &GlobalArgs) -> Result<String, LocateError> {
+fn pick(tags: &[String], version: &str, settings: &SourceArgs) -> Result<String, LocateError> {
     let question = Question {
         command: "pick-tag",
         options: json!({"tags": tags, "version": version}),
         files: Vec::new(),
         output_dir: None,
         cluster: None,
-        debug: global.debug,
+        debug: settings.debug,
     };
-    let answer = command::ask(&question, &global.plugin)?;
+    let answer = command::ask(&question, &settings.plugin)?;
     match answer.failure {
         Some(failure) => Err(LocateError::NotFound(failure)),
         None => Ok(String::from_utf8_lossy(&answer.output).into_owned()),

@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 use super::person::Person;
 use super::web;
 use super::{LocateError, Located, provenance, wanted_version};
-use crate::cli::helm::{ChartArgs, GlobalArgs};
+use crate::chart_source::arguments::{ChartArgs, SourceArgs};
 use crate::command::{self, PersonFile, Question};
 use crate::error_text::without_login;
 use crate::plugin::bindings::CommandAnswer;
@@ -44,7 +44,7 @@ pub(super) fn fetch_from(
     repository: &str,
     name: &str,
     chart: &ChartArgs,
-    global: &GlobalArgs,
+    settings: &SourceArgs,
 ) -> Result<Located, LocateError> {
     let client = Person::new(chart)?;
     let index = web::resolve(repository, "index.yaml");
@@ -54,7 +54,7 @@ pub(super) fn fetch_from(
     let file = Located::fetched("index.yaml", &bytes)?;
     let version = wanted_version(chart);
     let wanted = if version.is_empty() { String::new() } else { format!(" version {version:?}") };
-    let found = find(file.path(), name, version, global)?.map_err(|message| {
+    let found = find(file.path(), name, version, settings)?.map_err(|message| {
         if message.contains("no downloadable URLs") {
             LocateError::NotFound(message)
         } else {
@@ -65,7 +65,7 @@ pub(super) fn fetch_from(
         }
     })?;
     let archive = download(&client, repository, &found)?;
-    verify(&archive, &client, repository, &found, chart, global)?;
+    verify(&archive, &client, repository, &found, chart, settings)?;
     Ok(archive)
 }
 
@@ -73,25 +73,25 @@ pub(super) fn fetch_from(
 pub(super) fn fetch_named(
     reference: &str,
     chart: &ChartArgs,
-    global: &GlobalArgs,
+    settings: &SourceArgs,
 ) -> Result<Located, LocateError> {
     let Some((repository, name)) = reference.split_once('/') else {
         return Err(LocateError::NoReference(reference.to_owned()));
     };
-    let entry = entry(repository, global)?;
-    let index = cache(global).join(format!("{repository}-index.yaml"));
+    let entry = entry(repository, settings)?;
+    let index = cache(settings).join(format!("{repository}-index.yaml"));
     if !index.is_file() {
         return Err(LocateError::NoIndex(index.display().to_string()));
     }
     let version = wanted_version(chart);
-    let found = find(&index, name, version, global)?.map_err(|message| {
+    let found = find(&index, name, version, settings)?.map_err(|message| {
         LocateError::NotFound(format!(
             "chart {name:?} matching {version} not found in {repository} index. (try 'helm repo update'): {message}"
         ))
     })?;
     let client = Person::new(&entry.args(chart))?;
     let archive = download(&client, &entry.url, &found)?;
-    verify(&archive, &client, &entry.url, &found, chart, global)?;
+    verify(&archive, &client, &entry.url, &found, chart, settings)?;
     Ok(archive)
 }
 
@@ -118,13 +118,13 @@ fn verify(
     repository: &str,
     found: &Value,
     chart: &ChartArgs,
-    global: &GlobalArgs,
+    settings: &SourceArgs,
 ) -> Result<(), LocateError> {
     if !chart.verify {
         return Ok(());
     }
     let source = url(repository, found) + ".prov";
-    provenance::verify_fetched(archive, client.get(&source, repository), &source, chart, global)
+    provenance::verify_fetched(archive, client.get(&source, repository), &source, chart, settings)
 }
 
 fn download(client: &Person, repository: &str, found: &Value) -> Result<Located, LocateError> {
@@ -148,9 +148,9 @@ fn find(
     index: &Path,
     name: &str,
     version: &str,
-    global: &GlobalArgs,
+    settings: &SourceArgs,
 ) -> Result<Result<Value, String>, LocateError> {
-    let answer = ask(index, name, version, global)?;
+    let answer = ask(index, name, version, settings)?;
     for line in &answer.messages {
         eprintln!("{line}");
     }
@@ -162,9 +162,9 @@ pub(super) fn find_quietly(
     index: &Path,
     name: &str,
     version: &str,
-    global: &GlobalArgs,
+    settings: &SourceArgs,
 ) -> Result<Result<Value, String>, LocateError> {
-    Ok(found(ask(index, name, version, global)?))
+    Ok(found(ask(index, name, version, settings)?))
 }
 
 fn found(answer: CommandAnswer) -> Result<Value, String> {
@@ -174,26 +174,26 @@ fn found(answer: CommandAnswer) -> Result<Value, String> {
     }
 }
 
-fn ask(index: &Path, name: &str, version: &str, global: &GlobalArgs) -> Result<CommandAnswer, LocateError> {
+fn ask(index: &Path, name: &str, version: &str, settings: &SourceArgs) -> Result<CommandAnswer, LocateError> {
     let question = Question {
         command: "find-chart",
         options: json!({"index": "index", "name": name, "version": version}),
         files: vec![PersonFile::tree("index", index)],
         output_dir: None,
         cluster: None,
-        debug: global.debug,
+        debug: settings.debug,
     };
-    Ok(command::ask(&question, &global.plugin)?)
+    Ok(command::ask(&question, &settings.plugin)?)
 }
 
-fn entry(name: &str, global: &GlobalArgs) -> Result<Entry, LocateError> {
-    let found = entries(global)?.into_iter().find(|entry| entry.name == name && !entry.url.is_empty());
+fn entry(name: &str, settings: &SourceArgs) -> Result<Entry, LocateError> {
+    let found = entries(settings)?.into_iter().find(|entry| entry.name == name && !entry.url.is_empty());
     found.ok_or_else(|| LocateError::NoRepository(name.to_owned()))
 }
 
 /// The repositories that somebody added.
-pub(super) fn entries(global: &GlobalArgs) -> Result<Vec<Entry>, LocateError> {
-    let path = global
+pub(super) fn entries(settings: &SourceArgs) -> Result<Vec<Entry>, LocateError> {
+    let path = settings
         .repository_config
         .clone()
         .unwrap_or_else(|| home("XDG_CONFIG_HOME", ".config", "repositories.yaml"));
@@ -219,8 +219,8 @@ pub(super) fn entries(global: &GlobalArgs) -> Result<Vec<Entry>, LocateError> {
 }
 
 /// Where indexes are kept.
-pub(super) fn cache(global: &GlobalArgs) -> PathBuf {
-    global.repository_cache.clone().unwrap_or_else(|| home("XDG_CACHE_HOME", ".cache", "repository"))
+pub(super) fn cache(settings: &SourceArgs) -> PathBuf {
+    settings.repository_cache.clone().unwrap_or_else(|| home("XDG_CACHE_HOME", ".cache", "repository"))
 }
 
 /// A place of Helm's own: `$HELM_…`'s defaults.

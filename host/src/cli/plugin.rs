@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 
-use crate::plugin::compiled::compile_ahead;
+use crate::plugin::compiled::{PREBUILT_DIR, compile_ahead};
 use crate::plugin::compiler::CompileError;
 use crate::plugin::manifest::{Manifest, ManifestError};
 use crate::plugin::package::{Package, PackageError, embed};
@@ -51,9 +51,6 @@ directory only where nobody could change it who could not change the program as 
         cache_dir: PathBuf,
     },
 }
-
-/// Where compiled plugins of an image lie.
-pub const PREBUILT_DIR: &str = "/usr/lib/pilothouse/compiled";
 
 /// Why a command could not do its work.
 #[derive(Debug, thiserror::Error)]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::chart_source::LocateError;
-use crate::cli::helm::{ChartArgs, GlobalArgs};
+use crate::chart_source::arguments::{ChartArgs, SourceArgs};
 use crate::command::{AskError, CommandArgs};
 use crate::project::api::ApiError;
 use crate::project::bundle::BundleError;
@@ -114,13 +114,13 @@ impl ApiArgs {
 }
 
 impl AccessArgs {
-    fn global(&self) -> GlobalArgs {
-        GlobalArgs {
+    fn source(&self) -> SourceArgs {
+        SourceArgs {
             repository_config: self.repository_config.clone(),
             repository_cache: self.repository_cache.clone(),
             registry_config: self.registry_config.clone(),
             plugin: self.plugin.clone(),
-            ..GlobalArgs::default()
+            ..SourceArgs::default()
         }
     }
 }

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::ClusterArgs;
+use crate::cluster::kubeconfig::ClusterArgs;
 use crate::command::{AskError, CommandArgs, Question, Session, Subject};
 use crate::error_text::chain;
 use crate::object::Gvk;

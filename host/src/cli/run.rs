@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::ClusterArgs;
 use super::operator_sdk::OperatorSdkArgs;
-use super::plugin::PREBUILT_DIR;
 use crate::binding::Account;
 use crate::charts::places::Place;
+use crate::cluster::kubeconfig::ClusterArgs;
 use crate::controller::leader::Timing;
 use crate::listen::Address;
+use crate::plugin::compiled::PREBUILT_DIR;
 use crate::telemetry::LogFormat;
 use crate::telemetry::traces::TraceArgs;
 use crate::watches_file::go_duration;

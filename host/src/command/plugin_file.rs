@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::AskError;
-use crate::cli::plugin::PREBUILT_DIR;
+use crate::plugin::compiled::PREBUILT_DIR;
 
 const FILE: &str = "helm.wasm";
 

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use wasmtime::{Engine, Store};
+use wasmtime::Store;
 
 use super::bindings::{CommandAnswer, Commands, CommandsPre, Invocation};
 use super::call::{Fault, fault_of, first_line};
 use super::context::HookContext;
+use super::engine::Engine;
 use super::instance::{HookState, store};
 use super::limits::{Limits, MAX_MEMORY};
 use super::revision::Revision;
@@ -66,8 +67,8 @@ impl CommandInstance {
     }
 
     /// The same with nothing used of its limits.
-    fn renewed(mut self, context: Arc<HookContext>) -> Self {
-        self.store.data_mut().renew(&LIMITS, context);
+    fn renewed(mut self, engine: &Engine, context: Arc<HookContext>) -> Self {
+        self.store.data_mut().renew(engine, &LIMITS, context);
         self.store.set_epoch_deadline(1);
         self
     }
@@ -88,12 +89,15 @@ pub async fn run(
     let (engine, commands) = revision.commands().ok_or_else(|| CommandError::None(plugin()))?;
     let running = async {
         let mut instance = match warm {
-            Some(instance) => instance.renewed(context),
+            Some(instance) => instance.renewed(engine, context),
             None => CommandInstance::fresh(engine, &commands, context).await?,
         };
         let command = instance.commands.pilothouse_operator_command();
         match command.call_run(&mut instance.store, invocation).await {
-            Ok(answer) => Ok((answer, instance)),
+            Ok(answer) => {
+                instance.store.data_mut().rest();
+                Ok((answer, instance))
+            }
             Err(error) => Err(fault_of(instance.store.data().exceeded(), &LIMITS, &error)),
         }
     };

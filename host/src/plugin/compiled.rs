@@ -26,6 +26,8 @@ mod trust;
 use store::Store;
 pub use trust::Distrust;
 
+/// Where compiled plugins of an image lie.
+pub const PREBUILT_DIR: &str = "/usr/lib/pilothouse/compiled";
 /// Components below this size are compiled well in the time that a draft would save.
 const DRAFT_FROM: usize = 256 << 10;
 

@@ -1,13 +1,12 @@
 //! The WebAssembly engine: its linker and the clock that stops guests.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use wasmtime::component::{HasSelf, Linker};
 
 use super::bindings::Plugin;
+use super::clock::{Clock, Turn};
 use super::instance::HookState;
-use super::limits::TICK;
 
 mod settings;
 
@@ -58,7 +57,7 @@ pub struct Engine {
     inner: wasmtime::Engine,
     linker: Arc<Linker<HookState>>,
     pooled: bool,
-    _clock: Arc<Clock>,
+    clock: Arc<Clock>,
 }
 
 impl std::fmt::Debug for Engine {
@@ -105,7 +104,7 @@ impl Engine {
         wasmtime_wasi::p2::add_to_linker_async(&mut linker).map_err(EngineError::Link)?;
         Plugin::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| state).map_err(EngineError::Link)?;
         let clock = Arc::new(Clock::start(&inner).map_err(EngineError::Clock)?);
-        Ok(Self { inner, linker: Arc::new(linker), pooled, _clock: clock })
+        Ok(Self { inner, linker: Arc::new(linker), pooled, clock })
     }
 
     /// The engine itself.
@@ -118,35 +117,18 @@ impl Engine {
         &self.linker
     }
 
+    /// A guest begins to run: from now on its time is counted, until what is returned is dropped.
+    pub(super) fn turn(&self) -> Turn {
+        self.clock.turn()
+    }
+
+    /// Whether any guest runs, and the clock that may stop it.
+    pub fn runs(&self) -> bool {
+        self.clock.ticks()
+    }
+
     /// Whether instances come from the pool.
     pub fn pooled(&self) -> bool {
         self.pooled
-    }
-}
-
-/// Moves the engine's epoch on. Always on: a store without a running clock would never be stopped.
-struct Clock {
-    stop: Arc<AtomicBool>,
-}
-
-impl Clock {
-    fn start(engine: &wasmtime::Engine) -> std::io::Result<Self> {
-        let stop = Arc::new(AtomicBool::new(false));
-        let (weak, stopped) = (engine.weak(), Arc::clone(&stop));
-        // A thread of its own: tokio's timers stand still when every worker runs a guest.
-        std::thread::Builder::new().name("epoch".to_owned()).spawn(move || {
-            while !stopped.load(Ordering::Relaxed) {
-                std::thread::sleep(TICK);
-                let Some(engine) = weak.upgrade() else { return };
-                engine.increment_epoch();
-            }
-        })?;
-        Ok(Self { stop })
-    }
-}
-
-impl Drop for Clock {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
     }
 }

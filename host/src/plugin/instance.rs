@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use wasmtime::component::ResourceTable;
-use wasmtime::{Engine, ResourceLimiter, Store, StoreContextMut, UpdateDeadline};
+use wasmtime::{ResourceLimiter, Store, StoreContextMut, UpdateDeadline};
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 
 use super::bindings::{Event, Plugin};
+use super::clock::Turn;
+use super::engine::Engine;
 use super::limits::{Budget, Limits};
 use super::processor_time::ProcessorTime;
 use crate::plugin::context::HookContext;
@@ -17,6 +19,8 @@ pub struct HookState {
     table: ResourceTable,
     memory: MemoryLimit,
     cpu: ProcessorTime,
+    /// Keeps the clock going during a call.
+    turn: Option<Turn>,
     /// What is left for the call under way.
     pub(crate) budget: Budget,
     /// On whose behalf the call under way acts.
@@ -114,10 +118,15 @@ impl Instance {
     }
 
     /// Makes the instance ready for the next call: full budget, new owner.
-    pub fn prepare(&mut self, limits: &Limits, context: Arc<HookContext>) {
-        self.store.data_mut().renew(limits, context);
+    pub fn prepare(&mut self, engine: &Engine, limits: &Limits, context: Arc<HookContext>) {
+        self.store.data_mut().renew(engine, limits, context);
         self.store.set_epoch_deadline(1);
         self.calls += 1;
+    }
+
+    /// The call is over, and the instance waits for the next.
+    pub fn rest(&mut self) {
+        self.store.data_mut().rest();
     }
 
     /// The parts a call needs.
@@ -149,7 +158,7 @@ impl Instance {
 
 /// A store in which every limit holds.
 pub(super) fn store(engine: &Engine, limits: &Limits, context: Arc<HookContext>) -> Store<HookState> {
-    let mut store = Store::new(engine, HookState::new(limits, context));
+    let mut store = Store::new(engine.wasmtime(), HookState::new(engine, limits, context));
     store.limiter(|state| &mut state.memory);
     store.set_hostcall_fuel(usize::try_from(limits.crossing()).unwrap_or(usize::MAX));
     store.epoch_deadline_callback(on_tick);
@@ -159,12 +168,18 @@ pub(super) fn store(engine: &Engine, limits: &Limits, context: Arc<HookContext>)
 
 impl HookState {
     /// A full budget, for a new owner.
-    pub(super) fn renew(&mut self, limits: &Limits, context: Arc<HookContext>) {
+    pub(super) fn renew(&mut self, engine: &Engine, limits: &Limits, context: Arc<HookContext>) {
+        self.turn = Some(engine.turn());
         self.budget = Budget::new(limits);
         self.context = context;
         self.events = Vec::new();
         self.memory.exceeded = None;
         self.cpu = ProcessorTime::new(limits);
+    }
+
+    /// No call is under way: the clock need not tick for this guest.
+    pub(super) fn rest(&mut self) {
+        self.turn = None;
     }
 
     /// Which limit the guest ran into, if any.
@@ -175,13 +190,14 @@ impl HookState {
         }
     }
 
-    fn new(limits: &Limits, context: Arc<HookContext>) -> Self {
+    fn new(engine: &Engine, limits: &Limits, context: Arc<HookContext>) -> Self {
         Self {
             // No directory, no environment, no socket, no standard stream that leads anywhere.
             wasi: WasiCtxBuilder::new().allow_tcp(false).allow_udp(false).build(),
             table: ResourceTable::new(),
             memory: MemoryLimit { bytes: limits.memory, used: 0, exceeded: None },
             cpu: ProcessorTime::new(limits),
+            turn: Some(engine.turn()),
             budget: Budget::new(limits),
             context,
             events: Vec::new(),

@@ -158,23 +158,22 @@ impl Revision {
         let warm = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut instance = match warm {
             Some(instance) => instance,
-            None => {
-                Instance::new(self.engine.wasmtime(), &self.pre, &self.limits, Arc::clone(&context)).await?
-            }
+            None => Instance::new(&self.engine, &self.pre, &self.limits, Arc::clone(&context)).await?,
         };
-        instance.prepare(&self.limits, context);
+        instance.prepare(&self.engine, &self.limits, context);
         Ok(instance)
     }
 
     /// The plugin's commands, if it exports any.
-    pub(super) fn commands(&self) -> Option<(&wasmtime::Engine, CommandsPre<HookState>)> {
+    pub(super) fn commands(&self) -> Option<(&Engine, CommandsPre<HookState>)> {
         let commands = CommandsPre::new(self.pre.instance_pre().clone()).ok()?;
-        Some((self.engine.wasmtime(), commands))
+        Some((&self.engine, commands))
     }
 
     /// Takes an instance back after a call that ended well. Never give one back after a trap: its memory may be in
     /// any state.
-    pub fn give_back(&self, instance: Instance) {
+    pub fn give_back(&self, mut instance: Instance) {
+        instance.rest();
         let spec = self.manifest.instance;
         let worn = instance.calls() >= spec.max_calls.unwrap_or(1_000)
             || instance.memory() > spec.max_memory_mib.map_or(self.limits.memory / 2, mib);

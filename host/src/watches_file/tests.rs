@@ -87,6 +87,32 @@ fn a_duplicate_kind_and_a_missing_chart_are_errors_of_their_entries() {
 }
 
 #[test]
+fn versions_of_one_kind_are_told_apart_by_selectors_or_one_of_them_is_left_out() {
+    let of = |version: &str, track: &str| {
+        let text = GOOD.replace("version: v1", &format!("version: {version}"));
+        let selector = format!("  selector: {{ matchLabels: {{ track: {track} }} }}\n");
+        if track.is_empty() { text } else { text + &selector }
+    };
+    for (one, other) in [("", ""), ("a", ""), ("a", "a")] {
+        let (entries, errors) = with_chart(&format!("{}{}", of("v1", one), of("v2", other)));
+        assert_eq!(entries.len(), 1, "{one:?} {other:?}");
+        assert!(errors[0].message.contains("has it in version v1"), "{}", errors[0]);
+    }
+    let (entries, errors) = with_chart(&format!("{}{}", of("v1", "a"), of("v2", "b")));
+    assert_eq!((entries.len(), errors), (2, vec![]));
+}
+
+#[test]
+fn templates_get_the_variables_that_they_name_and_no_others() {
+    let text = format!(
+        "{GOOD}  overrideValues:\n    image: '{{{{ env \"REGISTRY\" }}}}/{{{{ \"TAG\" | env }}}}'\n    plain: HOME\n"
+    );
+    let (entries, errors) = with_chart(&text);
+    assert_eq!(errors, []);
+    assert_eq!(entries[0].settings["environment"], json!({"REGISTRY": "r.example"}));
+}
+
+#[test]
 fn override_values_see_the_environment_and_become_text() {
     let text = format!(
         "{GOOD}  overrideValues:\n    image: ${{REGISTRY}}/app:$TAG\n    replicas: 2\n    price: 5$\n"

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use super::repositories::{Repositories, same};
 use super::{Locked, Update, is_oci, tell};
+use crate::chart_source::arguments::ChartArgs;
 use crate::chart_source::repository::{self, Entry};
 use crate::chart_source::{LocateError, registry};
-use crate::cli::helm::ChartArgs;
 use crate::error_text::without_login;
 
 /// Fetches everything, and then takes the place of what was there.
@@ -50,7 +50,7 @@ fn one(
         return in_place(update, name, version);
     }
     if repository.starts_with("file://") {
-        if update.global.debug {
+        if update.settings.debug {
             tell(&format!("Archiving {name} from repo {}", without_login(repository)));
         }
         return packed(update, dependency, into);
@@ -87,7 +87,7 @@ impl Source {
         let entry = known.unwrap_or_else(|| Entry::unknown("", repository));
         let missing = |message: &str| LocateError::NotFound(format!("could not find : {message}"));
         let (_, index) = repositories.index_of(name).ok_or_else(|| missing("entry not found"))?;
-        let found = repository::find_quietly(&index, name, version, update.global)?;
+        let found = repository::find_quietly(&index, name, version, update.settings)?;
         let found = found.map_err(|message| missing(&message))?;
         let url = repository::url(&entry.url, &found);
         Ok(Self::Web { url, found, entry: Box::new(entry) })
@@ -112,7 +112,7 @@ impl Source {
                 let reference = format!("{}/{}", dependency.repository, dependency.name);
                 let version = dependency.version.clone();
                 let args = ChartArgs { version, devel: false, ..update.args.clone() };
-                registry::fetch(&reference, &args, update.global)
+                registry::fetch(&reference, &args, update.settings)
             }
             Self::Web { found, entry, .. } => repository::fetch_found(entry, found),
         };

@@ -33,8 +33,8 @@ pub(super) fn update(
     update: &Update<'_>,
     requirements: &mut [Requirement],
 ) -> Result<Repositories, LocateError> {
-    let known = repository::entries(update.global)?;
-    let cache = repository::cache(update.global);
+    let known = repository::entries(update.settings)?;
+    let cache = repository::cache(update.settings);
     let mut all = Repositories { known, names: HashMap::new(), cache };
     all.resolve(update, requirements)?;
     all.add_unknown(requirements)?;
@@ -56,7 +56,7 @@ impl Repositories {
             let repository = &requirement.repository;
             if repository.starts_with("file://") {
                 update.local(repository)?;
-                if update.global.debug {
+                if update.settings.debug {
                     tell(&format!("Repository from local path: {repository}"));
                 }
                 continue;

@@ -66,7 +66,7 @@ fn version(
         }
         // A range that no tag is in is what the registry then does not have.
         let reference = format!("{repository}/{name}");
-        let tag = registry::newest(&reference, version, update.args, update.global).map_err(|error| {
+        let tag = registry::newest(&reference, version, update.args, update.settings).map_err(|error| {
             LocateError::NotFound(format!(
                 "could not retrieve list of tags for repository {}: {error}",
                 without_login(repository)
@@ -81,7 +81,7 @@ fn version(
             index.display()
         )));
     }
-    match repository::find_quietly(&index, name, version, update.global)? {
+    match repository::find_quietly(&index, name, version, update.settings)? {
         Ok(found) => Ok(found.get("version").and_then(Value::as_str).map(ToOwned::to_owned)),
         Err(message) if message.contains("no chart name found") => {
             let repository = without_login(repository);

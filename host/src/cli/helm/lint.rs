@@ -109,13 +109,13 @@ pub fn execute(args: &LintArgs) -> Result<(), HelmError> {
             "quiet": args.quiet,
             "withSubcharts": args.with_subcharts,
             "skipSchemaValidation": args.skip_schema_validation,
-            "debug": args.global.debug,
+            "debug": args.global.source.debug,
             "values": args.values.options(&mut files)?,
         }),
         files,
         output_dir: None,
         cluster: None,
-        debug: args.global.debug,
+        debug: args.global.source.debug,
     };
-    answer(&question, &args.global.plugin)
+    answer(&question, &args.global.source.plugin)
 }

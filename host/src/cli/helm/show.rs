@@ -3,7 +3,8 @@
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use super::{CHART, ChartArgs, GlobalArgs, HelmError, answer};
+use super::{CHART, GlobalArgs, HelmError, answer};
+use crate::chart_source::arguments::ChartArgs;
 use crate::chart_source::locate;
 use crate::command::{PersonFile, Question};
 
@@ -74,19 +75,19 @@ pub fn execute(command: &ShowCommand) -> Result<(), HelmError> {
             "\"pilothouse show {part}\" requires 1 argument\n\nUsage:  pilothouse show {part} [CHART] [flags]"
         )));
     };
-    let located = locate(reference, &args.chart, &args.global)?;
+    let located = locate(reference, &args.chart, &args.global.source)?;
     let question = Question {
         command: "show",
         options: json!({
             "chart": located.option(CHART, &args.chart),
             "part": part,
             "jsonPath": json_path.filter(|template| !template.is_empty()),
-            "debug": args.global.debug,
+            "debug": args.global.source.debug,
         }),
         files: vec![PersonFile::tree(CHART, located.path())],
         output_dir: None,
         cluster: None,
-        debug: args.global.debug,
+        debug: args.global.source.debug,
     };
-    answer(&question, &args.global.plugin)
+    answer(&question, &args.global.source.plugin)
 }

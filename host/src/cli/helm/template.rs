@@ -4,7 +4,8 @@ use clap::Args;
 use serde_json::json;
 
 use super::post_renderer::{PostRenderer, PostRendererArgs};
-use super::{CHART, ChartArgs, GlobalArgs, HelmError, ValuesArgs, answer, hand_over, tell};
+use super::{CHART, GlobalArgs, HelmError, ValuesArgs, answer, hand_over, tell};
+use crate::chart_source::arguments::ChartArgs;
 use crate::chart_source::{Located, dependencies, locate};
 use crate::command::{PersonFile, Question, Session};
 
@@ -135,9 +136,9 @@ pub fn execute(args: &TemplateArgs) -> Result<(), HelmError> {
     let post_renderer = args.post_renderer.find(&args.compat)?;
     let server = on_server(args)?;
     let (release_name, chart) = name_and_chart(args)?;
-    let located = locate(chart, &args.chart, &args.global)?;
+    let located = locate(chart, &args.chart, &args.global.source)?;
     if args.dependency_update {
-        dependencies::update(&located, &args.chart, &args.global)?;
+        dependencies::update(&located, &args.chart, &args.global.source)?;
     }
     let mut files = vec![PersonFile::tree(CHART, located.path())];
     let options = json!({
@@ -159,7 +160,7 @@ pub fn execute(args: &TemplateArgs) -> Result<(), HelmError> {
         "outputDir": args.output_dir,
         "releaseNameDir": args.release_name,
         "server": server,
-        "debug": args.global.debug,
+        "debug": args.global.source.debug,
         "compat": args.compat,
         "values": args.values.options(&mut files)?,
     });
@@ -169,10 +170,10 @@ pub fn execute(args: &TemplateArgs) -> Result<(), HelmError> {
         files,
         output_dir: args.output_dir.as_ref().map(Into::into),
         cluster: server.then(|| args.global.cluster()),
-        debug: args.global.debug,
+        debug: args.global.source.debug,
     };
     match post_renderer {
-        None => answer(&question, &args.global.plugin),
+        None => answer(&question, &args.global.source.plugin),
         Some(program) => answer_through(&program, question, args),
     }
 }
@@ -183,7 +184,7 @@ fn answer_through(
     mut question: Question,
     args: &TemplateArgs,
 ) -> Result<(), HelmError> {
-    let session = Session::open(&args.global.plugin, question.cluster.as_ref())?;
+    let session = Session::open(&args.global.source.plugin, question.cluster.as_ref())?;
     question.set("postRenderer", json!("input"));
     let answer = session.ask(&question)?;
     if answer.failure.is_some() {
@@ -192,7 +193,7 @@ fn answer_through(
     tell(&answer);
     let kept = answer.files.into_iter().next().map(|file| file.content).unwrap_or_default();
     question.files = vec![PersonFile::fetched("post-renderer:rest", Located::fetched("rest", &kept)?)];
-    match program.run(answer.output, args.global.debug) {
+    match program.run(answer.output, args.global.source.debug) {
         Ok(written) => {
             let written = Located::fetched("output", &written)?;
             question.files.push(PersonFile::fetched("post-renderer:output", written));

@@ -111,7 +111,7 @@ fn look(entry: &WatchEntry, disk: &OnDisk, args: &AdoptArgs) -> Watched {
         "plural": plural(disk, &gvk),
     });
     let survey: Result<Survey, String> =
-        chart::survey_of(&chart, names, &args.access.global()).map_err(|error| error.to_string());
+        chart::survey_of(&chart, names, &args.access.source()).map_err(|error| error.to_string());
     Watched { gvk, survey }
 }
 

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::transaction::Transaction;
 use super::{ApiArgs, ProjectCommandError};
+use crate::chart_source::arguments::{ChartArgs, SourceArgs};
 use crate::chart_source::{LocateError, Located, dependencies, locate, unpack};
-use crate::cli::helm::{ChartArgs, GlobalArgs};
 use crate::command::{self, PersonFile, Question};
 use crate::plugin::bindings::CommandAnswer;
 use crate::project::naming::check_chart;
@@ -29,20 +29,20 @@ pub(super) fn fetch(
     transaction: &Transaction,
 ) -> Result<Surveyed, ProjectCommandError> {
     let directory = transaction.workshop("chart")?;
-    let global = args.access.global();
+    let settings = args.access.source();
     if args.helm_chart.trim().is_empty() {
-        start(&args.kind.to_ascii_lowercase(), &directory, &global)?;
+        start(&args.kind.to_ascii_lowercase(), &directory, &settings)?;
     } else {
-        bring(args, &directory, &global)?;
+        bring(args, &directory, &settings)?;
     }
-    let survey = survey(&directory, args, domain, &global)?;
+    let survey = survey(&directory, args, domain, &settings)?;
     check_chart(&survey.chart.name)?;
     Ok(Surveyed { directory, survey })
 }
 
 /// A new chart, as `helm create` makes it.
-fn start(name: &str, directory: &Path, global: &GlobalArgs) -> Result<(), ProjectCommandError> {
-    let answer = ask("starter", json!({"name": name}), Vec::new(), global)?;
+fn start(name: &str, directory: &Path, settings: &SourceArgs) -> Result<(), ProjectCommandError> {
+    let answer = ask("starter", json!({"name": name}), Vec::new(), settings)?;
     let written = |path: PathBuf, content: &[u8]| {
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent)?;
@@ -62,10 +62,10 @@ fn start(name: &str, directory: &Path, global: &GlobalArgs) -> Result<(), Projec
     Ok(())
 }
 
-fn bring(args: &ApiArgs, directory: &Path, global: &GlobalArgs) -> Result<(), ProjectCommandError> {
+fn bring(args: &ApiArgs, directory: &Path, settings: &SourceArgs) -> Result<(), ProjectCommandError> {
     let failed = |source| ProjectCommandError::Chart { chart: args.helm_chart.clone(), source };
     let chart = args.chart_args();
-    let located = locate(&args.helm_chart, &chart, global).map_err(failed)?;
+    let located = locate(&args.helm_chart, &chart, settings).map_err(failed)?;
     if located.path().is_dir() && !located.path().join("Chart.yaml").is_file() {
         return Err(failed(LocateError::NotFound("no Chart.yaml in this directory".to_owned())));
     }
@@ -74,14 +74,14 @@ fn bring(args: &ApiArgs, directory: &Path, global: &GlobalArgs) -> Result<(), Pr
     let plain =
         ChartArgs { plain_http: chart.plain_http, ca_file: chart.ca_file.clone(), ..ChartArgs::default() };
     let copy = Located::at(directory);
-    dependencies::update_copy(&copy, located.path(), &plain, global).map_err(failed)
+    dependencies::update_copy(&copy, located.path(), &plain, settings).map_err(failed)
 }
 
 fn survey(
     directory: &Path,
     args: &ApiArgs,
     domain: &str,
-    global: &GlobalArgs,
+    settings: &SourceArgs,
 ) -> Result<Survey, ProjectCommandError> {
     let names = json!({
         "domain": domain,
@@ -90,20 +90,20 @@ fn survey(
         "kind": args.kind,
         "plural": args.plural,
     });
-    survey_of(directory, names, global)
+    survey_of(directory, names, settings)
 }
 
 /// Asks what a chart on disk is, and takes.
 pub(super) fn survey_of(
     directory: &Path,
     names: Value,
-    global: &GlobalArgs,
+    settings: &SourceArgs,
 ) -> Result<Survey, ProjectCommandError> {
     let mut options = names;
     if let Value::Object(map) = &mut options {
         map.insert("chart".to_owned(), Located::at(directory).option(CHART, &ChartArgs::default()));
     }
-    let answer = ask("survey", options, vec![PersonFile::tree(CHART, directory)], global)?;
+    let answer = ask("survey", options, vec![PersonFile::tree(CHART, directory)], settings)?;
     serde_json::from_slice(&answer.output).map_err(|error| {
         ProjectCommandError::Survey(format!("the plugin's answer cannot be understood: {error}"))
     })
@@ -113,10 +113,10 @@ fn ask(
     command: &'static str,
     options: Value,
     files: Vec<PersonFile>,
-    global: &GlobalArgs,
+    settings: &SourceArgs,
 ) -> Result<CommandAnswer, ProjectCommandError> {
     let question = Question { command, options, files, output_dir: None, cluster: None, debug: false };
-    let mut answer = command::ask(&question, &global.plugin)?;
+    let mut answer = command::ask(&question, &settings.plugin)?;
     for line in &answer.messages {
         eprintln!("{line}");
     }

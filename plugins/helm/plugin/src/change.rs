@@ -14,7 +14,6 @@ use crate::{
     elsewhere::Origin,
     objects,
     operations::Definitions,
-    overrides,
     reconcile::{Reconciliation, Step},
     releases::Prepared,
     render::Candidate,
@@ -288,7 +287,7 @@ impl Reconciliation<'_> {
     fn tell_overrides(&self) {
         let settings = self.call.settings();
         // What cannot be expanded was refused before anything began.
-        for (key, value) in overrides::expand_all(&settings.override_values).unwrap_or_default() {
+        for (key, value) in settings.overrides.expanded().unwrap_or_default() {
             let shown = if settings.suppress_override_values { "****" } else { &value };
             let message = format!("Chart value {key:?} overridden to {shown:?} by operator's watches.yaml");
             self.call.ctx().publish(&Event::warning("OverrideValuesInUse", message));

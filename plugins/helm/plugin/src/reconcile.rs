@@ -59,7 +59,7 @@ impl<'c> Reconciliation<'c> {
         call.annotations().reconcile_period().map_err(irreconcilable)?;
         let found = call.values_from().map_err(irreconcilable)?;
         let values =
-            values::values(call.spec(), &found, &call.settings().override_values).map_err(irreconcilable)?;
+            values::values(call.spec(), &found, &call.settings().overrides).map_err(irreconcilable)?;
         let capabilities = if inputs::needs_capabilities(&chart) {
             Some(call.kinds()?.capabilities(call.kube())?)
         } else {

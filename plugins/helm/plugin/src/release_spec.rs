@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use crate::{
     elsewhere::Elsewhere,
     options::Options,
+    overrides::Overrides,
     settings::{ChartSetting, Settings},
 };
 
@@ -47,7 +48,7 @@ pub(crate) fn read(object: &Dynamic, suppress_override_values: bool) -> Result<S
     }
     Ok(Settings {
         chart: ChartSetting::Elsewhere(own.chart),
-        override_values: Default::default(),
+        overrides: Overrides::default(),
         suppress_override_values,
         watch_dependent_resources: true,
         max_history: own.max_history.unwrap_or(10),
@@ -73,7 +74,7 @@ pub(crate) fn readable(object: &Dynamic) -> Settings {
 pub(crate) fn bare() -> Settings {
     Settings {
         chart: ChartSetting::Elsewhere(Elsewhere::default()),
-        override_values: Default::default(),
+        overrides: Overrides::default(),
         suppress_override_values: false,
         watch_dependent_resources: true,
         max_history: 10,

@@ -1,13 +1,13 @@
 //! What the operator of the cluster and the owner of the object set: an entry of `watches.yaml`, and annotations.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::time::Duration;
 
 use helm_release::{Action, LARGEST_SECRET};
 use pilothouse_sdk::{Context, Dynamic, Error, Level};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::{elsewhere::Elsewhere, go_duration, options::Options, release_spec};
+use crate::{elsewhere::Elsewhere, go_duration, options::Options, overrides::Overrides, release_spec};
 
 /// An entry of `watches.yaml` as the host hands it on. Selector and period are the host's business. `dryRunOption`,
 /// with which operator-sdk compares renderings, has nothing to choose here: what changed is seen by digests, and
@@ -17,9 +17,9 @@ use crate::{elsewhere::Elsewhere, go_duration, options::Options, release_spec};
 pub(crate) struct Settings {
     /// The chart.
     pub(crate) chart: ChartSetting,
-    /// Values that win over the object's spec, environment already expanded.
-    #[serde(default)]
-    pub(crate) override_values: BTreeMap<String, String>,
+    /// Values that win over the object's spec.
+    #[serde(flatten)]
+    pub(crate) overrides: Overrides,
     /// Hides override values in events (`--suppress-override-values`).
     #[serde(default)]
     pub(crate) suppress_override_values: bool,

@@ -1,44 +1,36 @@
 //! The values of a release: the object's spec with the operator's overrides over it.
 
-use std::collections::BTreeMap;
-
 use helm_chart::{strvals, values::merge_maps};
 use helm_template::{List, Map, Value as HelmValue};
 use pilothouse_sdk::Error;
 use serde_json::Value;
 
-use crate::{overrides, values_from::Found};
+use crate::{overrides::Overrides, values_from::Found};
 
 /// The object's spec with what was found elsewhere below it, and the overrides over it. Each override is a template first, then a `--set-string` line
 /// (`parseOverrides` of operator-sdk).
 ///
 /// # Errors
 /// Permanent: a spec that is no object (operator-sdk's words), an override that is no template or no such line.
-pub(crate) fn values(
-    spec: Option<&Value>,
-    found: &Found,
-    override_values: &BTreeMap<String, String>,
-) -> Result<Map, Error> {
+pub(crate) fn values(spec: Option<&Value>, found: &Found, overrides: &Overrides) -> Result<Map, Error> {
     let Some(HelmValue::Map(spec)) = spec.map(to_value) else {
         return Err(Error::permanent("InvalidObject", "failed to get spec: expected map[string]interface{}"));
     };
     let spec = if found.below.is_empty() { spec } else { merge_maps(&found.below, &spec) };
     found.set_above(&spec)?;
-    if override_values.is_empty() {
+    if overrides.is_empty() {
         return Ok(spec);
     }
-    let overrides = Map::new();
+    let above = Map::new();
     let refused = |key: &str, error: &dyn std::fmt::Display| {
         let message = format!("failed to parse override values: {key}: {error}");
         Error::permanent("InvalidConfiguration", message)
     };
-    for (key, value) in
-        overrides::expand_all(override_values).map_err(|(key, error)| refused(&key, &error))?
-    {
+    for (key, value) in overrides.expanded().map_err(|(key, error)| refused(&key, &error))? {
         let line = format!("{key}={value}");
-        strvals::parse_into_string(&line, &overrides).map_err(|error| refused(&key, &error))?;
+        strvals::parse_into_string(&line, &above).map_err(|error| refused(&key, &error))?;
     }
-    Ok(merge_maps(&spec, &overrides))
+    Ok(merge_maps(&spec, &above))
 }
 
 /// JSON as the API machinery reads it: whole numbers are integers, unlike in values files.
@@ -76,8 +68,7 @@ mod tests {
     use serde_json::json;
 
     fn read(spec: &Value, overrides: &[(&str, &str)]) -> Result<String, Error> {
-        let overrides =
-            overrides.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        let overrides = Overrides::of(overrides);
         to_json(&values(Some(spec), &Found::default(), &overrides)?)
     }
 
@@ -100,7 +91,7 @@ mod tests {
     #[test]
     fn whole_numbers_of_the_spec_are_integers() {
         let values =
-            values(Some(&json!({"big": 1_000_000, "half": 0.5})), &Found::default(), &BTreeMap::new())
+            values(Some(&json!({"big": 1_000_000, "half": 0.5})), &Found::default(), &Overrides::default())
                 .unwrap();
         assert_eq!(values.get("big").unwrap().type_name(), "int64");
         assert_eq!(values.get("half").unwrap().type_name(), "float64");
@@ -108,9 +99,9 @@ mod tests {
 
     #[test]
     fn a_spec_that_is_no_object_and_an_override_that_is_no_path_are_refused() {
-        let error = values(Some(&json!("x")), &Found::default(), &BTreeMap::new()).unwrap_err();
+        let error = values(Some(&json!("x")), &Found::default(), &Overrides::default()).unwrap_err();
         assert_eq!(error.message(), "failed to get spec: expected map[string]interface{}");
-        assert!(values(None, &Found::default(), &BTreeMap::new()).is_err());
+        assert!(values(None, &Found::default(), &Overrides::default()).is_err());
         let error = read(&json!({}), &[("a[x]", "1")]).unwrap_err();
         assert!(error.message().starts_with("failed to parse override values: a[x]: "), "{error}");
     }
