@@ -101,10 +101,10 @@ impl Executor {
         // Of others it is not heard when they go, so they would be remembered for ever.
         match version.filter(|_| ownership::owner_of(label).is_some()) {
             Some(version) => {
-                self.memory.remember(
-                    key,
-                    LastApply { resource_version: version.to_owned(), ..LastApply::default() },
-                );
+                let earlier = self.memory.last(&key).map(LastApply::versions).unwrap_or_default();
+                let last =
+                    LastApply { resource_version: version.to_owned(), earlier, ..LastApply::default() };
+                self.memory.remember(key, last);
             }
             None => self.forget(&key),
         }

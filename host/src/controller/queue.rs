@@ -154,6 +154,11 @@ impl Queue {
         }
     }
 
+    /// Whether a call for an object is under way.
+    pub fn is_running(&self, key: &ObjectKey) -> bool {
+        self.shared.state().is_running(key)
+    }
+
     /// Adds an object after a while. Of several delayed adds of a key the earliest counts, and a call that starts
     /// before takes their place. It may be called for a running key: the delay then counts from now as well.
     pub fn add_after(

@@ -25,7 +25,10 @@ use crate::plugin::manifest::Manifest;
 use crate::plugin::registry::Change;
 use crate::plugin::revision::Revision;
 
+mod doubts;
 mod routing;
+
+use doubts::Doubts;
 
 /// Between the objects that are queued again after a swap: a bad revision shows before it has met all of them.
 const STAGGER: Duration = Duration::from_millis(10);
@@ -44,6 +47,7 @@ pub struct Supervisor {
     queue: Queue,
     observer: Arc<Observer>,
     routes: Mutex<Routes>,
+    doubts: Doubts,
     bound: RwLock<HashMap<Arc<Gvk>, Bound>>,
     throttles: Mutex<HashMap<Arc<str>, Arc<Throttle>>>,
     readiness: Readiness,
@@ -86,6 +90,7 @@ impl Supervisor {
             queue,
             observer,
             routes: Mutex::default(),
+            doubts: Doubts::default(),
             bound: RwLock::default(),
             throttles: Mutex::default(),
             readiness,
@@ -176,14 +181,14 @@ impl Supervisor {
 
     async fn work_on(self: &Arc<Self>, work: Work) {
         let Some((binding, object)) = self.find(&work.key) else {
-            self.queue.finish(work, Verdict::Done);
+            self.finish(work, Verdict::Done);
             return;
         };
         let object: Value = match serde_json::from_slice(&object.json) {
             Ok(object) => object,
             Err(error) => {
                 tracing::error!(object = %work.key, %error, "the cached object is not JSON");
-                self.queue.finish(work, Verdict::Retry);
+                self.finish(work, Verdict::Retry);
                 return;
             }
         };
@@ -198,7 +203,7 @@ impl Supervisor {
             Ok(done) => self.after(work, &binding, done, began),
             Err(_) => {
                 tracing::error!(object = %work.key, "the host panicked while reconciling; it goes on with other objects");
-                self.queue.finish(work, Verdict::Retry);
+                self.finish(work, Verdict::Retry);
             }
         }
     }
@@ -214,7 +219,7 @@ impl Supervisor {
             // It went away meanwhile, and what the call said of it came after that.
             self.reconciler.forget(&key);
         }
-        self.queue.finish(work, done.verdict);
+        self.finish(work, done.verdict);
         if matches!(done.verdict, Verdict::Done) && !binding.resync.is_zero() {
             self.queue.add_after(
                 &key,
@@ -223,6 +228,18 @@ impl Supervisor {
                 Priority::Low,
                 spread(&key, binding.resync),
             );
+        }
+    }
+
+    /// Ends a call. What was told of children meanwhile is news if it was not this call's own doing.
+    fn finish(&self, work: Work, verdict: Verdict) {
+        let owner = work.key.clone();
+        self.queue.finish(work, verdict);
+        let executor = &self.reconciler.cluster.executor;
+        for (child, version) in self.doubts.take(&owner) {
+            if !executor.is_own_write(&child, &version) {
+                self.enqueue(&owner, Reason::Child(child));
+            }
         }
     }
 

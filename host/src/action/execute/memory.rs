@@ -17,6 +17,19 @@ pub(super) struct LastApply {
     pub(super) content: Option<u64>,
 }
 
+/// So many earlier writes of an object are known again: of a call that writes it more often, events are only late.
+const MOST_EARLIER: usize = 4;
+
+impl LastApply {
+    /// What its writes returned, the last one included: what is earlier for the next.
+    pub(super) fn versions(mut self) -> Vec<String> {
+        self.earlier.push(self.resource_version);
+        let surplus = self.earlier.len().saturating_sub(MOST_EARLIER);
+        self.earlier.drain(..surplus);
+        self.earlier
+    }
+}
+
 /// The last applies of all objects.
 #[derive(Debug, Default)]
 pub(super) struct Memory(Mutex<HashMap<ObjectKey, LastApply>>);

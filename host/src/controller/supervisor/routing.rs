@@ -62,6 +62,12 @@ impl Supervisor {
             let routes = self.routes();
             (routes.owner_of_child(uid, &event.key.gvk, kind).cloned(), routes.owner(uid).cloned())
         };
+        if let (Some(owner), Some(after)) = (&owner, &event.after) {
+            let seen = (event.key.clone(), after.resource_version.clone());
+            if self.doubts.keep(owner, seen, || self.queue.is_running(owner)) {
+                return;
+            }
+        }
         match (waiting, owner) {
             (Some(owner), _) => self.enqueue(&owner, Reason::Child(event.key.clone())),
             // Nobody waits for it yet; a call under way may be about to say so, on what it read before this.

@@ -2,12 +2,13 @@
 
 use std::{
     cell::{Cell, RefCell},
+    collections::BTreeSet,
     rc::Rc,
 };
 
 use helm_release::Stored;
 use jiff::Timestamp;
-use pilothouse_sdk::{Condition, Context, Dynamic, Error, Kube, Watch};
+use pilothouse_sdk::{Condition, Context, Dynamic, Error, Kube, ObjectRef, Watch};
 use serde_json::Value;
 
 use crate::{
@@ -35,6 +36,8 @@ pub(crate) struct Call<'a> {
     told: RefCell<Option<Condition>>,
     refusal: RefCell<Option<Condition>>,
     state: Cell<Option<State>>,
+    /// Objects that were not there when this call looked.
+    absent: RefCell<BTreeSet<ObjectRef>>,
 }
 
 impl<'a> Call<'a> {
@@ -76,7 +79,18 @@ impl<'a> Call<'a> {
             told: RefCell::default(),
             refusal: RefCell::default(),
             state: Cell::default(),
+            absent: RefCell::default(),
         })
+    }
+
+    /// The API server has just said that there are no such objects: what this call makes of them nobody has changed yet.
+    pub(crate) fn not_there(&self, objects: impl IntoIterator<Item = ObjectRef>) {
+        self.absent.borrow_mut().extend(objects);
+    }
+
+    /// Whether the API server said during this call that there is no such object.
+    pub(crate) fn is_absent(&self, object: &ObjectRef) -> bool {
+        self.absent.borrow().contains(object)
     }
 
     pub(crate) fn operator(&self) -> &'a HelmOperator {

@@ -63,7 +63,10 @@ impl Reconciliation<'_> {
             }
             _ => BTreeSet::new(),
         };
-        found.extend(ownership::check(call.kube(), call.owner(), &new, action)?);
+        let there = ownership::check(call.kube(), call.owner(), &new, action)?;
+        let absent = new.iter().filter(|object| !there.contains(&object.to_string()));
+        call.not_there(absent.map(|object| object.reference.clone()));
+        found.extend(there);
         // The first attempt to install into nothing needs no rehearsal: when it fails, it is taken away again.
         if plan.status == Status::PendingInstall && plan.attempt == 1 && found.is_empty() {
             return Ok(Checked { found, unknown: Vec::new() });

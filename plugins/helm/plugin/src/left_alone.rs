@@ -153,6 +153,10 @@ impl Call<'_> {
         match prepared.exceptions.get(&at) {
             None if purpose == Purpose::Repair && self.is_opted_out(reference) => Ok(None),
             None => Ok(Some(Cow::Borrowed(item))),
+            // Nobody can have set anything of it.
+            Some(_) if purpose == Purpose::Operation && self.is_absent(reference) => {
+                Ok(Some(Cow::Borrowed(item)))
+            }
             Some(exception) => self.with_live_values(exception, (reference, item), prepared, purpose),
         }
     }
