@@ -114,6 +114,7 @@ pub fn version() -> String {
 /// # Errors
 /// What kept it from starting, or what ended it.
 pub fn run(mut args: RunArgs) -> Result<(), AppError> {
+    crate::memory::rest::give_large_blocks_back();
     let idle = operator_sdk::settle(&mut args, &|name| std::env::var(name).ok())?;
     let runtime =
         tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(AppError::Runtime)?;
@@ -166,7 +167,7 @@ async fn host(args: RunArgs) -> Result<(), AppError> {
     let plugins = Arc::new(plugins);
     let (charts, chart_changes) = elsewhere::charts(&args, &plugins, &registry);
     let recorder = Recorder::start(api.clone(), &identity(&args));
-    let about_plugins = announce::own_pod(&args).map(|pod| (pod, recorder.clone()));
+    let pod = announce::own_pod(&args).map(|pod| (pod, recorder.clone()));
     let reconciler = Arc::new(Reconciler {
         registry: Arc::clone(&plugins),
         cluster,
@@ -190,8 +191,9 @@ async fn host(args: RunArgs) -> Result<(), AppError> {
         plugin_qps: args.plugin_qps,
     });
 
+    tasks.spawn(named("rest", Arc::clone(&supervisor).give_back_at_rest()));
     tasks.spawn(named("routing", Arc::clone(&supervisor).route(observed)));
-    let told = move |change: &Change| announce::announce(change, about_plugins.as_ref());
+    let told = move |change: &Change| announce::announce(change, pod.as_ref());
     tasks.spawn(named("plugins", Arc::clone(&supervisor).follow_plugins(changes, told)));
     tasks.spawn(named("charts", Arc::clone(&supervisor).follow_charts(chart_changes)));
     tasks.spawn(named("discovery", Arc::clone(&discovery).follow()));
@@ -394,6 +396,8 @@ fn compile_threads(args: &RunArgs) -> usize {
     args.compile_threads.unwrap_or_else(there).max(1)
 }
 
+/// A call waits for the API server most of its time, a list of a small cluster alone up to 100 ms (until the server's cache
+/// is known to be up to date), so many more may be under way than there are processors.
 fn default_workers() -> usize {
-    std::thread::available_parallelism().map_or(4, |n| n.get() * 2)
+    std::thread::available_parallelism().map_or(8, |n| (8 + n.get() * 2).min(32))
 }

@@ -4,6 +4,8 @@
 use std::fs;
 use std::path::Path;
 
+pub mod rest;
+
 /// A limit above this is none: version 1 writes a very large number instead of a word.
 const NO_LIMIT: u64 = 1 << 60;
 

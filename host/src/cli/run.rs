@@ -70,7 +70,7 @@ pub struct RunArgs {
     /// Reconcile every object again after this time, changed or not. Drift is found by watches; this is the safety net.
     #[arg(long, env = "PILOTHOUSE_RECONCILE_PERIOD", value_name = "DURATION", default_value = "10m", value_parser = duration)]
     pub reconcile_period: Duration,
-    /// Hook calls at once. Default: twice the processors.
+    /// Hook calls at once. Default: twice the processors and eight more, at most 32.
     #[arg(long, env = "PILOTHOUSE_MAX_CONCURRENT_RECONCILES", value_name = "N")]
     pub max_concurrent_reconciles: Option<usize>,
     /// Requests to the API server that each plugin may send in a second, and twice as many at once after a rest. What the

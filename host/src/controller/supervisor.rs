@@ -20,6 +20,7 @@ use super::throttle::Throttle;
 use super::watch::{Cached, WatchHandle};
 use crate::binding::Binding;
 use crate::health::Readiness;
+use crate::memory::rest::Activity;
 use crate::object::{Gvk, ObjectKey};
 use crate::plugin::manifest::Manifest;
 use crate::plugin::registry::Change;
@@ -28,7 +29,7 @@ use crate::plugin::revision::Revision;
 mod doubts;
 mod routing;
 
-use doubts::Doubts;
+use doubts::{Doubts, Seen};
 
 /// Between the objects that are queued again after a swap: a bad revision shows before it has met all of them.
 const STAGGER: Duration = Duration::from_millis(10);
@@ -54,6 +55,7 @@ pub struct Supervisor {
     namespaces: Vec<String>,
     resync: Duration,
     plugin_qps: u32,
+    activity: Activity,
 }
 
 impl std::fmt::Debug for Supervisor {
@@ -97,6 +99,7 @@ impl Supervisor {
             namespaces,
             resync,
             plugin_qps,
+            activity: Activity::default(),
         })
     }
 
@@ -158,10 +161,10 @@ impl Supervisor {
         self.reconciler.plugin_metrics.keep_counted(|object| bound.contains_key(&object.gvk));
     }
 
-    fn enqueue(&self, owner: &ObjectKey, reason: Reason) {
+    fn enqueue(&self, owner: &ObjectKey, reason: Reason, priority: Priority) {
         let bound = self.bound.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(entry) = bound.get(&owner.gvk) {
-            self.queue.add(owner, &entry.binding.plugin, reason, Priority::High);
+            self.queue.add(owner, &entry.binding.plugin, reason, priority);
         }
     }
 
@@ -170,6 +173,11 @@ impl Supervisor {
         if let Some(entry) = bound.get(&owner.gvk) {
             self.queue.add_if_running(owner, &entry.binding.plugin, reason, Priority::High);
         }
+    }
+
+    /// Gives memory back whenever no call was made for a while. Never ends.
+    pub async fn give_back_at_rest(self: Arc<Self>) {
+        self.activity.give_back_at_rest(&self.reconciler.registry).await;
     }
 
     /// Takes objects from the queue and reconciles them, until the queue drains. Run as many as calls may be at once.
@@ -235,10 +243,11 @@ impl Supervisor {
     fn finish(&self, work: Work, verdict: Verdict) {
         let owner = work.key.clone();
         self.queue.finish(work, verdict);
+        self.activity.happened();
         let executor = &self.reconciler.cluster.executor;
-        for (child, version) in self.doubts.take(&owner) {
+        for Seen { child, version, priority } in self.doubts.take(&owner) {
             if !executor.is_own_write(&child, &version) {
-                self.enqueue(&owner, Reason::Child(child));
+                self.enqueue(&owner, Reason::Child(child), priority);
             }
         }
     }
@@ -343,7 +352,7 @@ impl Supervisor {
     /// A definition changed: objects that waited for a kind look again.
     pub fn requeue_waiting(&self) {
         for key in self.reconciler.cluster.take_waiting() {
-            self.enqueue(&key, Reason::Configuration);
+            self.enqueue(&key, Reason::Configuration, Priority::High);
         }
     }
 

@@ -186,6 +186,12 @@ impl Revision {
         }
     }
 
+    /// The addresses of its machine code, which are its own as long as it lives.
+    pub fn code(&self) -> std::ops::Range<usize> {
+        let image = self.pre.instance_pre().component().image_range();
+        image.start.addr()..image.end.addr()
+    }
+
     /// Bytes of linear memory that warm instances hold.
     pub fn idle_memory(&self) -> usize {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).iter().map(Instance::memory).sum()

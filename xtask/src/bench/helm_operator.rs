@@ -116,6 +116,14 @@ impl<'a> Bench<'a> {
         apply(&self.access, &path)
     }
 
+    /// Creates what is not there yet. `kubectl apply` would ask for each first.
+    fn create(&self, file: &str, text: &str) -> Result<()> {
+        let path = self.work.join(file);
+        fs::write(&path, text)?;
+        let file = path.display().to_string();
+        self.access.kubectl(&["create", "--namespace", NAMESPACE, "--filename", &file]).map(drop)
+    }
+
     fn start(&self, who: Who, project: &str) -> Result<Operator> {
         let operator = Operator::start(who, self.cluster, &self.work.join(project), &self.work)?;
         // Until it watches: a resource of its kind comes and goes.
@@ -154,11 +162,12 @@ impl<'a> Bench<'a> {
     fn load(&self, who: Who, sites: usize) -> Result<Load> {
         say(&format!("{}: {sites} resources", who.name()));
         let operator = self.start(who, "source")?;
-        std::thread::sleep(Duration::from_secs(5));
+        // Until it has given back what it needed to start.
+        std::thread::sleep(Duration::from_secs(20));
         let idle = operator.pss()?;
         let before = operator.taken(&self.access)?;
         let names: Vec<String> = (0..sites).map(|index| format!("site-{index:04}")).collect();
-        let took = self.installed(|| self.apply("sites.yaml", &project::sites("site", sites)), &names)?;
+        let took = self.installed(|| self.create("sites.yaml", &project::sites("site", sites)), &names)?;
         let installed = operator.taken(&self.access)?;
         // Status, events and whatever follows an installation.
         std::thread::sleep(Duration::from_secs(20));

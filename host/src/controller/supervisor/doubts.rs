@@ -4,11 +4,18 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::controller::queue::MAX_REASONS;
+use crate::controller::queue::{MAX_REASONS, Priority};
 use crate::object::ObjectKey;
 
-/// A child and the resource version it was seen with.
-pub(super) type Seen = (ObjectKey, Box<str>);
+/// A child as it was seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Seen {
+    pub(super) child: ObjectKey,
+    /// Its resource version then.
+    pub(super) version: Box<str>,
+    /// How urgent it is if it was somebody else's doing.
+    pub(super) priority: Priority,
+}
 
 /// What was told during calls, by owner.
 #[derive(Debug, Default)]
@@ -53,10 +60,14 @@ mod tests {
         ObjectKey::new(Arc::new(Gvk::new("", "v1", "ConfigMap")), Some("a"), name)
     }
 
+    fn seen(child: &str, version: &str) -> Seen {
+        Seen { child: object(child), version: version.into(), priority: Priority::High }
+    }
+
     #[test]
     fn what_is_told_of_a_child_at_rest_is_not_kept() {
         let doubts = Doubts::default();
-        assert!(!doubts.keep(&object("owner"), (object("child"), "1".into()), || false));
+        assert!(!doubts.keep(&object("owner"), seen("child", "1"), || false));
         assert_eq!(doubts.take(&object("owner")), []);
     }
 
@@ -64,10 +75,10 @@ mod tests {
     fn what_is_told_during_a_call_is_kept_until_it_is_over_and_no_longer() {
         let doubts = Doubts::default();
         for version in ["1", "2", "1"] {
-            assert!(doubts.keep(&object("owner"), (object("child"), version.into()), || true));
+            assert!(doubts.keep(&object("owner"), seen("child", version), || true));
         }
         assert_eq!(doubts.take(&object("other")), []);
-        let kept = [(object("child"), "1".into()), (object("child"), "2".into())];
+        let kept = [seen("child", "1"), seen("child", "2")];
         assert_eq!(doubts.take(&object("owner")), kept);
         assert_eq!(doubts.take(&object("owner")), []);
     }
@@ -75,7 +86,7 @@ mod tests {
     #[test]
     fn of_a_flood_the_rest_is_acted_on() {
         let doubts = Doubts::default();
-        let keep = |n: usize| doubts.keep(&object("owner"), (object(&format!("c{n}")), "1".into()), || true);
+        let keep = |n: usize| doubts.keep(&object("owner"), seen(&format!("c{n}"), "1"), || true);
         assert_eq!((0..100).filter(|n| keep(*n)).count(), MAX_REASONS);
     }
 }

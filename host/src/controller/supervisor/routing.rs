@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 
 use super::Supervisor;
+use super::doubts::Seen;
 use crate::binding::Binding;
 use crate::controller::observe::{Observed, Origin};
 use crate::controller::queue::{Priority, Reason};
@@ -22,7 +23,7 @@ impl Supervisor {
                 Observed::Changed { origin: Origin::Tied, event } => self.on_tied(&event),
                 Observed::Changed { origin: Origin::Wished(spec), event } => self.on_wished(&spec, &event),
                 Observed::Missed { owner, object } => {
-                    self.enqueue(&owner, object.map_or(Reason::Resync, Reason::Related));
+                    self.enqueue(&owner, object.map_or(Reason::Resync, Reason::Related), Priority::High);
                 }
             }
         }
@@ -63,13 +64,14 @@ impl Supervisor {
             (routes.owner_of_child(uid, &event.key.gvk, kind).cloned(), routes.owner(uid).cloned())
         };
         if let (Some(owner), Some(after)) = (&owner, &event.after) {
-            let seen = (event.key.clone(), after.resource_version.clone());
+            let (child, version) = (event.key.clone(), after.resource_version.clone());
+            let seen = Seen { child, version, priority: urgency(kind) };
             if self.doubts.keep(owner, seen, || self.queue.is_running(owner)) {
                 return;
             }
         }
         match (waiting, owner) {
-            (Some(owner), _) => self.enqueue(&owner, Reason::Child(event.key.clone())),
+            (Some(owner), _) => self.enqueue(&owner, Reason::Child(event.key.clone()), urgency(kind)),
             // Nobody waits for it yet; a call under way may be about to say so, on what it read before this.
             (None, Some(owner)) => self.enqueue_if_running(&owner, Reason::Child(event.key.clone())),
             (None, None) => {}
@@ -84,8 +86,17 @@ impl Supervisor {
         };
         let waiting = self.routes().waiting_for(spec, kind);
         for owner in waiting {
-            self.enqueue(&owner, Reason::Related(event.key.clone()));
+            self.enqueue(&owner, Reason::Related(event.key.clone()), urgency(kind));
         }
+    }
+}
+
+/// Drift is somebody's change. That a status moved is news about what was asked for before, and may wait behind what is asked
+/// for now: a hundred new objects are not held up by the first of them getting ready.
+fn urgency(kind: Kind) -> Priority {
+    match kind {
+        Kind::Drift => Priority::High,
+        Kind::StatusOnly => Priority::Low,
     }
 }
 
