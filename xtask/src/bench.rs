@@ -45,7 +45,7 @@ pub(crate) enum BenchTask {
     Render(RenderArgs),
     /// The host beside operator-sdk's helm-operator: memory, processor, requests, drift; the same project, the same API server.
     #[command(
-        after_help = "EXAMPLES:\n  cargo xtask bench helm-operator\n  cargo xtask bench helm-operator --sites 10,100,1000 --tries 50"
+        after_help = "EXAMPLES:\n  cargo xtask bench helm-operator\n  cargo xtask bench helm-operator --sites 1000 --what load"
     )]
     HelmOperator(HelmOperatorArgs),
     /// `pilothouse template` beside `helm template`: wall time and peak memory of the processes.

@@ -6,7 +6,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use pilothouse_testbed::{Cluster, Options};
 
 use super::figures::Pss;
@@ -39,6 +39,18 @@ pub(crate) struct HelmOperatorArgs {
     /// For how many seconds it is watched at rest.
     #[arg(long, default_value_t = 60)]
     rest: u64,
+    /// What is measured.
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [What::Load, What::Drift])]
+    what: Vec<What>,
+}
+
+/// What is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum What {
+    /// Many resources at once, and the rest that follows.
+    Load,
+    /// How soon drift is undone.
+    Drift,
 }
 
 /// What was measured of one operator with so many resources.
@@ -76,15 +88,19 @@ pub(super) fn helm_operator(args: &HelmOperatorArgs) -> Result<()> {
     let cluster = Cluster::up(&Options { name, tied: true, node: false }, &terminal)?;
     drop(terminal);
     let bench = Bench::prepare(&cluster, args)?;
-    let mut loads = Vec::new();
-    for sites in &args.sites {
-        loads.push((bench.load(Who::Pilothouse, *sites)?, bench.load(Who::HelmOperator, *sites)?));
+    if args.what.contains(&What::Load) {
+        println!("{LOAD_HEADER}");
+        for sites in &args.sites {
+            let (ours, theirs) = (bench.load(Who::Pilothouse, *sites)?, bench.load(Who::HelmOperator, *sites)?);
+            // At once: what follows takes long as well.
+            print!("{}", load_rows(&ours, &theirs, args.rest));
+        }
     }
-    // At once: what follows takes long as well.
-    println!("{}", load_table(&loads, args.rest));
-    let (ours, theirs) = (bench.drift(Who::Pilothouse)?, bench.drift(Who::HelmOperator)?);
+    if args.what.contains(&What::Drift) {
+        let (ours, theirs) = (bench.drift(Who::Pilothouse)?, bench.drift(Who::HelmOperator)?);
+        println!("{}", drift_table(&ours, &theirs));
+    }
     cluster.down();
-    println!("{}", drift_table(&ours, &theirs));
     Ok(())
 }
 
@@ -215,44 +231,36 @@ impl<'a> Bench<'a> {
     }
 }
 
-fn load_table(loads: &[(Load, Load)], rest: u64) -> String {
-    let mut text = String::from(
-        "| resources | | pilothouse | helm-operator | ratio | wanted |\n|---|---|---|---|---|---|\n",
-    );
-    for (ours, theirs) in loads {
-        let n = ours.sites;
-        let seconds = |time: Duration| time.as_secs_f64();
-        let mib = |(pss, _): Pss| pss as f64 / 1024.0;
-        let rows = [
-            ("created → all deployed, s".to_owned(), seconds(ours.took), seconds(theirs.took), "1/5"),
-            (
-                "processor time for it, s".to_owned(),
-                seconds(ours.processor),
-                seconds(theirs.processor),
-                "1/10",
-            ),
-            ("requests for each".to_owned(), each(ours), each(theirs), ""),
-            (
-                format!("at rest for {rest} s: processor time, s"),
-                seconds(ours.rest_processor),
-                seconds(theirs.rest_processor),
-                "1/200",
-            ),
-            (
-                format!("at rest for {rest} s: requests"),
-                ours.rest_requests as f64,
-                theirs.rest_requests as f64,
-                "1/100",
-            ),
-            ("memory (PSS) before, MiB".to_owned(), mib(ours.idle), mib(theirs.idle), ""),
-            ("memory (PSS) with them, MiB".to_owned(), mib(ours.pss), mib(theirs.pss), "1/3"),
-        ];
-        for (what, ours, theirs, wanted) in rows {
-            let ratio = if theirs > 0.0 { format!("{:.3}", ours / theirs) } else { String::new() };
-            let _ = writeln!(text, "| {n} | {what} | {ours:.2} | {theirs:.2} | {ratio} | {wanted} |");
-        }
-    }
-    text
+const LOAD_HEADER: &str =
+    "| resources | | pilothouse | helm-operator | ratio | wanted |\n|---|---|---|---|---|---|";
+
+fn load_rows(ours: &Load, theirs: &Load, rest: u64) -> String {
+    let seconds = |time: Duration| time.as_secs_f64();
+    let mib = |(pss, _): Pss| pss as f64 / 1024.0;
+    let rows = [
+        ("created → all deployed, s".to_owned(), seconds(ours.took), seconds(theirs.took), "1/5"),
+        ("processor time for it, s".to_owned(), seconds(ours.processor), seconds(theirs.processor), "1/10"),
+        ("requests for each".to_owned(), each(ours), each(theirs), ""),
+        (
+            format!("at rest for {rest} s: processor time, s"),
+            seconds(ours.rest_processor),
+            seconds(theirs.rest_processor),
+            "1/200",
+        ),
+        (
+            format!("at rest for {rest} s: requests"),
+            ours.rest_requests as f64,
+            theirs.rest_requests as f64,
+            "1/100",
+        ),
+        ("memory (PSS) before, MiB".to_owned(), mib(ours.idle), mib(theirs.idle), ""),
+        ("memory (PSS) with them, MiB".to_owned(), mib(ours.pss), mib(theirs.pss), "1/3"),
+    ];
+    rows.iter().fold(String::new(), |mut text, (what, one, other, wanted)| {
+        let ratio = if *other > 0.0 { format!("{:.3}", one / other) } else { String::new() };
+        let _ = writeln!(text, "| {} | {what} | {one:.2} | {other:.2} | {ratio} | {wanted} |", ours.sites);
+        text
+    })
 }
 
 fn each(load: &Load) -> f64 {

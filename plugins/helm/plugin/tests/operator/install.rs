@@ -264,6 +264,34 @@ fn a_release_that_belongs_to_another_object_is_a_collision() {
 }
 
 #[test]
+fn a_renamed_kind_takes_its_releases_over_once_they_are_not_the_old_kinds_any_more() {
+    let mut scene = Scene::installed(&json!({}));
+    let all = [scene.secret(1), scene.deployment()];
+    let uid = scene.get(&scene.deployment()).unwrap()["metadata"]["uid"].clone();
+    let owned_by = |scene: &Scene, owners: &Value| {
+        for object in &all {
+            let mut found: Value = scene.get(object).unwrap();
+            found["metadata"]["ownerReferences"] = owners.clone();
+            scene.cluster.kubectl().replace(&found).unwrap();
+        }
+    };
+    let mut owners = scene.get(&scene.secret(1)).unwrap()["metadata"]["ownerReferences"].clone();
+    owners[0]["kind"] = json!("Blog");
+    owned_by(&scene, &owners);
+    scene.settle();
+    let (_, message) = scene.truth("Irreconcilable");
+    assert!(message.contains("that belongs to charts.example.com/v1alpha1 Blog \"web\""), "{message}");
+    owned_by(&scene, &json!([]));
+    scene.annotate("seen", "again");
+    scene.settle();
+    assert_eq!(scene.condition("Irreconcilable"), None);
+    assert_eq!(scene.statuses(), ["deployed"], "no revision for it");
+    let deployment = scene.get(&scene.deployment()).unwrap();
+    assert_eq!(deployment["metadata"]["uid"], uid, "nothing is made anew");
+    assert_eq!(deployment["metadata"]["ownerReferences"][0]["kind"], kind().kind, "and it is the new kind's");
+}
+
+#[test]
 fn a_chart_that_is_not_there_or_broken_is_told() {
     let mut scene = Scene::with(&json!({}), &[("Chart.yaml".to_owned(), "name: [".to_owned())], &json!({}));
     scene.settle();
