@@ -1,11 +1,10 @@
 //! Beside operator-sdk's helm-operator: the same project, unchanged, on the same API server, one after the other.
 
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use clap::{Args, ValueEnum};
 use pilothouse_testbed::{Cluster, Options};
 
@@ -22,7 +21,7 @@ mod watcher;
 
 use drift::Times;
 use operator::{Operator, Who};
-use watcher::{Watcher, text};
+use watcher::Deployed;
 
 /// Flags of `cargo xtask bench helm-operator`.
 #[derive(Debug, Args)]
@@ -91,7 +90,8 @@ pub(super) fn helm_operator(args: &HelmOperatorArgs) -> Result<()> {
     if args.what.contains(&What::Load) {
         println!("{LOAD_HEADER}");
         for sites in &args.sites {
-            let (ours, theirs) = (bench.load(Who::Pilothouse, *sites)?, bench.load(Who::HelmOperator, *sites)?);
+            let (ours, theirs) =
+                (bench.load(Who::Pilothouse, *sites)?, bench.load(Who::HelmOperator, *sites)?);
             // At once: what follows takes long as well.
             print!("{}", load_rows(&ours, &theirs, args.rest));
         }
@@ -150,23 +150,10 @@ impl<'a> Bench<'a> {
 
     /// Waits until all these releases are deployed, from when something is done.
     fn installed(&self, begin: impl FnOnce() -> Result<()>, names: &[String]) -> Result<Duration> {
-        let records = ["secrets", "--namespace", NAMESPACE, "--selector", "owner=helm,status=deployed"];
-        let watcher = Watcher::start(&self.access, &records)?;
+        let deployed = Deployed::start(&self.access, NAMESPACE)?;
         let started = Instant::now();
         begin()?;
-        let mut missing: BTreeSet<&str> = names.iter().map(String::as_str).collect();
-        let mut last = started;
-        while !missing.is_empty() {
-            let name = std::cell::RefCell::new(String::new());
-            last = watcher
-                .next(PATIENCE, |what, record| {
-                    let release = text(record, "/metadata/labels/name");
-                    release.clone_into(&mut name.borrow_mut());
-                    what != "DELETED" && missing.contains(release)
-                })
-                .with_context(|| format!("{} releases are missing", missing.len()))?;
-            missing.remove(name.borrow().as_str());
-        }
+        let last = deployed.all(names, PATIENCE)?;
         Ok(last - started)
     }
 

@@ -1,6 +1,7 @@
 //! What happens to objects, with the moment at which it was heard.
 
-use std::io::BufReader;
+use std::collections::BTreeSet;
+use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
@@ -57,6 +58,62 @@ impl Watcher {
                 Err(RecvTimeoutError::Disconnected) => bail!("kubectl stopped watching"),
             }
         }
+    }
+}
+
+/// Hears which releases become deployed, and nothing else of their records: to print these would take as much of the machine
+/// as what is measured.
+#[derive(Debug)]
+pub(super) struct Deployed {
+    child: Child,
+    heard: Receiver<(Instant, String)>,
+}
+
+impl Deployed {
+    /// Listens to the records of a namespace.
+    pub(super) fn start(access: &Access, namespace: &str) -> Result<Self> {
+        let mut child = Command::new(KUBECTL.find(&ToStderr)?)
+            .env("KUBECONFIG", access.kubeconfig())
+            .args(["get", "secrets", "--watch", "--output=name", "--namespace", namespace])
+            .args(["--selector", "owner=helm,status=deployed"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let output = child.stdout.take().context("kubectl has no output")?;
+        let (tell, heard) = channel();
+        std::thread::spawn(move || {
+            for line in BufReader::new(output).lines().map_while(Result::ok) {
+                let release =
+                    line.strip_prefix("secret/sh.helm.release.v1.").and_then(|rest| rest.rsplit_once(".v"));
+                let Some((release, _)) = release else { continue };
+                if tell.send((Instant::now(), release.to_owned())).is_err() {
+                    break;
+                }
+            }
+        });
+        Ok(Self { child, heard })
+    }
+
+    /// When the last of these was deployed.
+    pub(super) fn all(&self, names: &[String], patience: Duration) -> Result<Instant> {
+        let mut missing: BTreeSet<&str> = names.iter().map(String::as_str).collect();
+        let mut last = Instant::now();
+        while !missing.is_empty() {
+            let (at, release) = self
+                .heard
+                .recv_timeout(patience)
+                .with_context(|| format!("{} releases are missing", missing.len()))?;
+            missing.remove(release.as_str());
+            last = at;
+        }
+        Ok(last)
+    }
+}
+
+impl Drop for Deployed {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
