@@ -28,7 +28,7 @@ pub(super) fn memory(args: &MemoryArgs) -> Result<()> {
     host.start()?;
     await_line(&host, "plugin at work", 2)?;
     await_line(&host, "watching", 2)?;
-    let mut table = vec![("at rest, no resources".to_owned(), Duration::ZERO, pss(&host)?)];
+    let mut table = vec![("just started, no resources".to_owned(), Duration::ZERO, pss(&host)?)];
 
     let resources = work.join("resources.yaml");
     fs::write(&resources, player_stats(args.releases))?;
