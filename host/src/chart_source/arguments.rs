@@ -50,12 +50,9 @@ pub struct ChartArgs {
     pub plain_http: bool,
 }
 
-/// Flags about files that charts elsewhere are found by, and who reads them.
+/// Where helm keeps what it knows of repositories and registries.
 #[derive(Clone, Debug, Default, Args)]
-pub struct SourceArgs {
-    /// Print also what helps to find an error, invalid YAML for one.
-    #[arg(long)]
-    pub debug: bool,
+pub struct HelmFiles {
     /// Path to the file containing repository names and URLs.
     #[arg(long, env = "HELM_REPOSITORY_CONFIG", value_name = "FILE")]
     pub repository_config: Option<PathBuf>,
@@ -65,6 +62,17 @@ pub struct SourceArgs {
     /// Path to the registry config file.
     #[arg(long, env = "HELM_REGISTRY_CONFIG", value_name = "FILE")]
     pub registry_config: Option<PathBuf>,
+}
+
+/// Flags about files that charts elsewhere are found by, and who reads them.
+#[derive(Clone, Debug, Default, Args)]
+pub struct SourceArgs {
+    /// Print also what helps to find an error, invalid YAML for one.
+    #[arg(long)]
+    pub debug: bool,
+    /// What the person's helm knows.
+    #[command(flatten)]
+    pub files: HelmFiles,
     /// Which plugin answers.
     #[command(flatten)]
     pub plugin: CommandArgs,

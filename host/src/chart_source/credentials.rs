@@ -50,6 +50,7 @@ pub(super) fn of(server: &str, chart: &ChartArgs, settings: &SourceArgs) -> Resu
         return Ok(login(&chart.username, &chart.password));
     }
     let own = settings
+        .files
         .registry_config
         .clone()
         .unwrap_or_else(|| home("XDG_CONFIG_HOME", ".config", "registry/config.json"));

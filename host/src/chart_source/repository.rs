@@ -194,6 +194,7 @@ fn entry(name: &str, settings: &SourceArgs) -> Result<Entry, LocateError> {
 /// The repositories that somebody added.
 pub(super) fn entries(settings: &SourceArgs) -> Result<Vec<Entry>, LocateError> {
     let path = settings
+        .files
         .repository_config
         .clone()
         .unwrap_or_else(|| home("XDG_CONFIG_HOME", ".config", "repositories.yaml"));
@@ -220,7 +221,7 @@ pub(super) fn entries(settings: &SourceArgs) -> Result<Vec<Entry>, LocateError> 
 
 /// Where indexes are kept.
 pub(super) fn cache(settings: &SourceArgs) -> PathBuf {
-    settings.repository_cache.clone().unwrap_or_else(|| home("XDG_CACHE_HOME", ".cache", "repository"))
+    settings.files.repository_cache.clone().unwrap_or_else(|| home("XDG_CACHE_HOME", ".cache", "repository"))
 }
 
 /// A place of Helm's own: `$HELM_…`'s defaults.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::chart_source::LocateError;
-use crate::chart_source::arguments::{ChartArgs, SourceArgs};
+use crate::chart_source::arguments::{ChartArgs, HelmFiles, SourceArgs};
 use crate::command::{AskError, CommandArgs};
 use crate::project::api::ApiError;
 use crate::project::bundle::BundleError;
@@ -79,15 +79,9 @@ pub struct AccessArgs {
     /// Use insecure HTTP connections for the chart download.
     #[arg(long)]
     pub plain_http: bool,
-    /// Path to the file containing repository names and URLs.
-    #[arg(long, env = "HELM_REPOSITORY_CONFIG", value_name = "FILE")]
-    pub repository_config: Option<PathBuf>,
-    /// Path to the directory containing cached repository indexes.
-    #[arg(long, env = "HELM_REPOSITORY_CACHE", value_name = "DIR")]
-    pub repository_cache: Option<PathBuf>,
-    /// Path to the registry config file.
-    #[arg(long, env = "HELM_REGISTRY_CONFIG", value_name = "FILE")]
-    pub registry_config: Option<PathBuf>,
+    /// What the person's helm knows.
+    #[command(flatten)]
+    pub files: HelmFiles,
     /// Which plugin answers.
     #[command(flatten)]
     pub plugin: CommandArgs,
@@ -115,13 +109,7 @@ impl ApiArgs {
 
 impl AccessArgs {
     fn source(&self) -> SourceArgs {
-        SourceArgs {
-            repository_config: self.repository_config.clone(),
-            repository_cache: self.repository_cache.clone(),
-            registry_config: self.registry_config.clone(),
-            plugin: self.plugin.clone(),
-            ..SourceArgs::default()
-        }
+        SourceArgs { files: self.files.clone(), plugin: self.plugin.clone(), ..SourceArgs::default() }
     }
 }
 
