@@ -48,7 +48,8 @@ impl Stage {
         (host, killed)
     }
 
-    /// Waits until the host was killed, or the release rests at the last of these revisions without that.
+    /// Waits until the host was killed, or the release rests at the last of these revisions without that. The write
+    /// that says so may be the one that kills, and others may follow it: only what rests when all is quiet has survived.
     async fn killed_or_done(&self, release: &str, killed: &AtomicBool, revision: u64) -> bool {
         let seen = await_that(format!("{release} ends one way or the other"), async || {
             if killed.load(Ordering::SeqCst) {
@@ -57,7 +58,11 @@ impl Stage {
             let object = self.bench.object("player-stats", release).await?;
             if at_rest(&object, revision) { Ok(false) } else { Err(object["status"].to_string()) }
         });
-        seen.await.0
+        if seen.await.0 {
+            return true;
+        }
+        self.proxy.settle().await;
+        killed.load(Ordering::SeqCst)
     }
 
     /// Waits until the object says that it is at rest, then looks at everything that can have gone wrong.
@@ -213,6 +218,7 @@ async fn a_host_killed_after_any_write_of_an_uninstall_leaves_nothing_once_the_n
             if gone || killed.load(Ordering::SeqCst) { Ok(()) } else { Err("neither".to_owned()) }
         });
         ended.await;
+        stage.proxy.settle().await;
         drop(host);
         stage.proxy.heal();
         if !killed.load(Ordering::SeqCst) {

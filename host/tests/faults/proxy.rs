@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::convert::Infallible;
 use std::fmt;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -23,6 +24,8 @@ use serde_json::json;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
+
+use crate::bench::await_that;
 
 type AnyError = Box<dyn std::error::Error + Send + Sync>;
 type AnyBody = UnsyncBoxBody<Bytes, AnyError>;
@@ -120,6 +123,8 @@ struct Shared {
     upstream: Client,
     scripts: Mutex<Vec<Script>>,
     seen: Mutex<Vec<Asked>>,
+    /// Requests that have come and are not answered yet; watches do not count.
+    in_hand: AtomicUsize,
     /// Counts how often all streams were cut.
     cut: watch::Sender<u32>,
 }
@@ -133,6 +138,7 @@ impl Proxy {
             upstream,
             scripts: Mutex::default(),
             seen: Mutex::default(),
+            in_hand: AtomicUsize::new(0),
             cut: watch::Sender::new(0),
         });
         let mut tasks = JoinSet::new();
@@ -178,6 +184,25 @@ impl Proxy {
         lock(&self.shared.seen).iter().filter(|asked| fits(asked)).cloned().collect()
     }
 
+    /// Whether every request that came has been answered, but for watches and those nobody ever answers.
+    fn is_idle(&self) -> bool {
+        self.shared.in_hand.load(Ordering::SeqCst) == 0
+    }
+
+    /// Waits until nothing more is asked: what is written in the background (events, news of a status) has been.
+    pub(crate) async fn settle(&self) {
+        const QUIET: Duration = Duration::from_millis(300);
+        let (mut requests, mut since) = (usize::MAX, Instant::now());
+        await_that("no more requests", async || {
+            let now = self.seen(|_| true).len();
+            if now != std::mem::replace(&mut requests, now) || !self.is_idle() {
+                since = Instant::now();
+            }
+            if since.elapsed() >= QUIET { Ok(()) } else { Err(format!("{now} requests")) }
+        })
+        .await;
+    }
+
     /// Forgets what it has seen.
     pub(crate) fn forget(&self) {
         lock(&self.shared.seen).clear();
@@ -192,6 +217,22 @@ impl Proxy {
         let mut lines: Vec<_> = tally.into_iter().map(|(what, times)| format!("{times:>6} {what}")).collect();
         lines.sort_by(|a, b| b.cmp(a));
         lines.join("\n")
+    }
+}
+
+/// A request in hand, until this is dropped.
+struct InHand(Arc<Shared>);
+
+impl InHand {
+    fn take(shared: &Arc<Shared>) -> Self {
+        shared.in_hand.fetch_add(1, Ordering::SeqCst);
+        Self(Arc::clone(shared))
+    }
+}
+
+impl Drop for InHand {
+    fn drop(&mut self) {
+        self.0.in_hand.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -226,6 +267,7 @@ async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> Result<Respo
     let path = head.uri.path_and_query().map_or_else(String::new, ToString::to_string);
     let body = body.collect().await?.to_bytes();
     let asked = Asked { method: head.method, path, body, at: Instant::now() };
+    let in_hand = (!asked.watches()).then(|| InHand::take(&shared));
     lock(&shared.seen).push(asked.clone());
     let fault = lock(&shared.scripts).iter_mut().find_map(|script| script(&asked));
     match fault {
@@ -237,7 +279,10 @@ async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> Result<Respo
             pass_on(&shared, &asked, &head.headers).await?.into_body().collect().await?;
             Err("the answer was lost".into())
         }
-        Some(Fault::Hang) => std::future::pending().await,
+        Some(Fault::Hang) => {
+            drop(in_hand);
+            std::future::pending().await
+        }
         Some(Fault::Expire) => {
             let event = json!({"type": "ERROR", "object": status(410, "Expired")});
             Ok(Response::new(whole(format!("{event}\n"))))

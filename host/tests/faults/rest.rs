@@ -4,7 +4,6 @@ use serde_json::json;
 
 use crate::bench::{Bench, await_that};
 use crate::host::{Host, Place};
-use crate::many::settle;
 use crate::proxy::{Asked, Proxy};
 use crate::release::small;
 
@@ -38,13 +37,13 @@ async fn a_release_at_rest_is_reconciled_without_a_single_request() {
     host.await_ready().await;
     // The first one teaches the host what the cluster serves.
     for release in ["first", "game"] {
-        settle(&proxy).await;
+        proxy.settle().await;
         proxy.forget();
         bench.make("player-stats", release, small(1)).await;
         bench.await_condition("player-stats", release, ("Deployed", "True"), &[]).await;
     }
     bench.touch(&host, "game", "once").await;
-    settle(&proxy).await;
+    proxy.settle().await;
     let install = proxy.seen(|asked| is_asked(asked) && !asked.path.contains("/events"));
     let first_record = install.iter().position(|asked| asked.writes() && asked.path.contains("/secrets"));
     println!(

@@ -4,7 +4,6 @@ use serde_json::{Value, json};
 
 use crate::bench::{Bench, await_that};
 use crate::host::{Host, Place};
-use crate::many::settle;
 use crate::proxy::Proxy;
 use crate::release::small;
 use crate::rest::is_asked;
@@ -56,7 +55,7 @@ impl Bench {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_others_add_goes_and_at_rest_nothing_is_asked() {
     let Some((bench, proxy, _place, host)) = start("strict").await else { return };
-    settle(&proxy).await;
+    proxy.settle().await;
 
     bench.merge(&bench.path("configmaps", "game-settings"), &json!({"data": {"size": "xl"}})).await;
     bench.await_gone("configmaps", "game-settings", "/data/size").await;
@@ -94,7 +93,7 @@ async fn what_others_add_goes_and_at_rest_nothing_is_asked() {
     })
     .await;
     bench.touch(&host, "game", "once more").await;
-    settle(&proxy).await;
+    proxy.settle().await;
     proxy.forget();
     for value in ["a", "b", "c"] {
         bench.touch(&host, "game", value).await;
@@ -127,9 +126,9 @@ async fn what_kubernetes_or_an_autoscaler_wrote_and_what_a_rule_names_stays() {
     let status = json!({"status": {"conditions": [{"type": "Exposed", "status": "True", "reason": "Told", "message": "",
         "lastTransitionTime": "2026-01-01T00:00:00Z"}]}});
     bench.merge(&format!("{}/status", bench.path("services", DEPLOYMENT)), &status).await;
-    settle(&proxy).await;
+    proxy.settle().await;
     bench.touch(&host, "game", "once").await;
-    settle(&proxy).await;
+    proxy.settle().await;
     let check = async || {
         let deployment = bench.object("deployments", DEPLOYMENT).await.unwrap();
         assert_eq!(deployment["spec"]["replicas"], 4, "{deployment}");
@@ -151,7 +150,7 @@ async fn what_kubernetes_or_an_autoscaler_wrote_and_what_a_rule_names_stays() {
     let host = place.start();
     host.await_ready().await;
     bench.touch(&host, "game", "third").await;
-    settle(&proxy).await;
+    proxy.settle().await;
     check().await;
     proxy.forget();
     bench.touch(&host, "game", "fourth").await;

@@ -4,7 +4,6 @@ use serde_json::{Value, json};
 
 use crate::bench::{Bench, await_that};
 use crate::host::Place;
-use crate::many::settle;
 use crate::proxy::Proxy;
 use crate::release::small;
 
@@ -65,7 +64,7 @@ async fn whoever_has_a_field_taken_away_is_named_and_a_second_request_is_made_on
     host.await_ready().await;
     bench.make("player-stats", "game", small(1)).await;
     bench.await_revisions("game", &[(1, "deployed")]).await;
-    settle(&proxy).await;
+    proxy.settle().await;
     let applies = |proxy: &Proxy| {
         let asked = proxy.seen(|asked| asked.method == "PATCH" && asked.path.contains("/deployments/"));
         asked.iter().map(|asked| asked.path.contains("force=true")).collect::<Vec<_>>()
@@ -79,7 +78,7 @@ async fn whoever_has_a_field_taken_away_is_named_and_a_second_request_is_made_on
     bench
         .await_told("DriftCorrected", "Deployment conflicts/game-player-stats (kubectl: .spec.replicas)")
         .await;
-    settle(&proxy).await;
+    proxy.settle().await;
     assert_eq!(applies(&proxy).last(), Some(&true), "{}", proxy.tally());
 
     // A deleted field is in nobody's way.
@@ -92,7 +91,7 @@ async fn whoever_has_a_field_taken_away_is_named_and_a_second_request_is_made_on
         if label == "Helm" { Ok(()) } else { Err(label.to_string()) }
     })
     .await;
-    settle(&proxy).await;
+    proxy.settle().await;
     assert!(!applies(&proxy).contains(&true), "{}", proxy.tally());
 
     // Another applier's field, until a revision of the chart has it too.

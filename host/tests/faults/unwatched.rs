@@ -4,7 +4,6 @@ use serde_json::{Value, json};
 
 use crate::bench::{Bench, await_that};
 use crate::host::Place;
-use crate::many::settle;
 use crate::proxy::{Asked, Proxy};
 use crate::release::small;
 
@@ -33,12 +32,12 @@ async fn dependents_that_are_not_watched_are_written_only_when_they_drifted() {
     bench.await_revisions("game", &[(1, "deployed")]).await;
     for start in ["the one that installed it", "the one after"] {
         bench.touch(&host, "game", &format!("{start} settles")).await;
-        settle(&proxy).await;
+        proxy.settle().await;
         // Two looks: what the first says must not be what the second undoes.
         for look in ["first", "second"] {
             proxy.forget();
             bench.touch(&host, "game", &format!("{start}, {look}")).await;
-            settle(&proxy).await;
+            proxy.settle().await;
             // The touch itself does not go through the proxy.
             assert_eq!(written(&proxy), [""; 0], "{start}, {look} look");
         }
@@ -68,10 +67,10 @@ async fn drift_is_seen_in_namespaces_other_than_those_whose_objects_are_watched(
     bench.await_revisions("game", &[(1, "deployed")]).await;
     let path = "/api/v1/namespaces/abroad/configmaps/game-abroad";
     bench.touch(&host, "game", "settles").await;
-    settle(&proxy).await;
+    proxy.settle().await;
     proxy.forget();
     bench.touch(&host, "game", "once").await;
-    settle(&proxy).await;
+    proxy.settle().await;
     assert_eq!(written(&proxy), [""; 0]);
     assert_eq!(bench.told("DriftCorrected").await, [""; 0]);
     bench.merge(path, &json!({"data": {"colour": "blue"}})).await;
