@@ -195,6 +195,8 @@ fn context(revision: &Arc<Revision>) -> Arc<HookContext> {
         metrics: Arc::new(PluginMetrics::default()),
         charts: None,
         wishes: Arc::default(),
+        egress: Arc::default(),
+        transfers: None,
     })
 }
 

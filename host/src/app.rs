@@ -4,6 +4,7 @@ mod access;
 mod announce;
 mod configuration;
 mod elsewhere;
+mod signal;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,6 +14,7 @@ use tokio::task::JoinSet;
 
 use access::{connect, identity, own_namespace};
 use configuration::Configuration;
+use signal::stop_signal;
 
 use crate::action::inventory::Inventories;
 use crate::asset::Asset;
@@ -166,6 +168,7 @@ async fn host(args: RunArgs) -> Result<(), AppError> {
     let (plugins, changes) = Registry::new();
     let plugins = Arc::new(plugins);
     let (charts, chart_changes) = elsewhere::charts(&args, &plugins, &registry);
+    let (transfers, transfers_ended) = elsewhere::transfers(&registry);
     let recorder = Recorder::start(api.clone(), &identity(&args));
     let pod = announce::own_pod(&args).map(|pod| (pod, recorder.clone()));
     let reconciler = Arc::new(Reconciler {
@@ -178,6 +181,8 @@ async fn host(args: RunArgs) -> Result<(), AppError> {
         metrics: ReconcileMetrics::register(&registry),
         plugin_metrics,
         charts,
+        egress: elsewhere::egress(&registry),
+        transfers,
     });
     let workers = args.max_concurrent_reconciles.unwrap_or_else(default_workers).max(1);
     let queue = queue(workers, &registry);
@@ -195,7 +200,8 @@ async fn host(args: RunArgs) -> Result<(), AppError> {
     tasks.spawn(named("routing", Arc::clone(&supervisor).route(observed)));
     let told = move |change: &Change| announce::announce(change, pod.as_ref());
     tasks.spawn(named("plugins", Arc::clone(&supervisor).follow_plugins(changes, told)));
-    tasks.spawn(named("charts", Arc::clone(&supervisor).follow_charts(chart_changes)));
+    tasks.spawn(named("charts", Arc::clone(&supervisor).follow_elsewhere(chart_changes)));
+    tasks.spawn(named("transfers", Arc::clone(&supervisor).follow_elsewhere(transfers_ended)));
     tasks.spawn(named("discovery", Arc::clone(&discovery).follow()));
     tasks.spawn(named("definitions", follow_definitions(Arc::clone(&supervisor), discovery)));
     load_plugins(&args, &config, plugins, &readiness, &mut tasks).await?;
@@ -378,15 +384,6 @@ async fn follow_definitions(supervisor: Arc<Supervisor>, discovery: Arc<Discover
     let mut changed = discovery.changed();
     while changed.changed().await.is_ok() {
         supervisor.requeue_waiting();
-    }
-}
-
-async fn stop_signal() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let Ok(mut terminate) = signal(SignalKind::terminate()) else { return };
-    tokio::select! {
-        _ = tokio::signal::ctrl_c() => {}
-        _ = terminate.recv() => {}
     }
 }
 

@@ -110,6 +110,8 @@ fn context(revision: &Revision) -> Arc<HookContext> {
         metrics: Arc::new(PluginMetrics::default()),
         charts: None,
         wishes: Arc::default(),
+        egress: Arc::default(),
+        transfers: None,
     })
 }
 

@@ -39,6 +39,9 @@ pub static OPERATOR_SDK: Module = Module { name: "operator-sdk", version: "v1.42
 /// A registry. It is built: few have it.
 pub static DISTRIBUTION: Module = Module { name: "registry", version: "v3.0.0" };
 
+/// A server that speaks like S3. It is built: its releases are archives of other forms.
+pub static VERSITYGW: Module = Module { name: "versitygw", version: "v1.8.0" };
+
 /// A program the testbed knows how to get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Program {
@@ -90,6 +93,9 @@ pub const HELM_OPERATOR: Program = program(
 /// Keeps charts and images.
 pub const REGISTRY_SERVER: Program =
     program("registry", &DISTRIBUTION, "github.com/distribution/distribution/v3/cmd/registry", "");
+/// Keeps objects.
+pub const S3_SERVER: Program =
+    program("versitygw", &VERSITYGW, "github.com/versity/versitygw/cmd/versitygw", "");
 /// Names of Services.
 pub const COREDNS_SERVER: Program = program("coredns", &COREDNS, "github.com/coredns/coredns", "CoreDNS-1.");
 

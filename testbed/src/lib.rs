@@ -10,6 +10,7 @@ pub mod cluster;
 pub mod error;
 pub mod image;
 pub mod node;
+pub mod object_store;
 pub mod paths;
 pub mod pki;
 pub mod playerstats;

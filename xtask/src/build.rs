@@ -163,6 +163,6 @@ mod tests {
             plugin_crates(&root().join(below)).unwrap().into_iter().map(|(name, _)| name).collect()
         };
         assert_eq!(names("plugins"), ["hello", "helm-plugin"]);
-        assert_eq!(names("host/tests/guests"), ["misbehave", "triplet"]);
+        assert_eq!(names("host/tests/guests"), ["misbehave", "outside", "triplet"]);
     }
 }

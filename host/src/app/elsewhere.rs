@@ -1,11 +1,15 @@
-//! Charts from elsewhere, as the flags have them.
+//! What comes from elsewhere: charts as the flags have them, and HTTP for plugins.
 
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
+use crate::blob::table::{self, Transfers};
 use crate::charts::{self, Charts, PluginChooser};
 use crate::cli::run::RunArgs;
+use crate::egress::Egress;
+use crate::egress::connect::System;
+use crate::egress::metrics::Metrics;
 use crate::object::ObjectKey;
 use crate::plugin::registry::Registry;
 use crate::telemetry::{SharedRegistry, register};
@@ -24,4 +28,16 @@ pub(super) fn charts(
     register(registry, |registry| metrics = charts::Metrics::register(registry));
     let chooser = PluginChooser::new(Arc::clone(plugins), &args.cache_dir);
     charts::open(&args.cache_dir, options, Arc::new(chooser), metrics)
+}
+
+/// HTTP for plugins that were given servers.
+pub(super) fn egress(registry: &SharedRegistry) -> Arc<Egress> {
+    Arc::new(Egress::new(Arc::new(System), Metrics::register(registry)))
+}
+
+/// What is carried out behind calls, and whom to call when one has ended.
+pub(super) fn transfers(
+    registry: &SharedRegistry,
+) -> (Arc<Transfers>, mpsc::UnboundedReceiver<Vec<ObjectKey>>) {
+    Transfers::new(table::Metrics::register(registry))
 }

@@ -7,8 +7,7 @@ use crate::charts::places::Address;
 use crate::charts::secret::Credentials;
 use crate::charts::wish::SecretName;
 use crate::charts::{Resolution, Standing, Wish};
-use crate::plugin::bindings::kube::{Consistency, ReadOptions};
-use crate::plugin::bindings::{ObjectRef, WitGvk, charts};
+use crate::plugin::bindings::charts;
 use crate::plugin::instance::HookState;
 
 /// Before the digest in an asset's name.
@@ -71,25 +70,17 @@ impl HookState {
 
     /// The Secret, as the plugin's account may read it.
     async fn credentials(&mut self, name: &SecretName) -> Result<Credentials, charts::Error> {
-        let secret = ObjectRef {
-            kind: WitGvk { group: String::new(), version: "v1".to_owned(), kind: "Secret".to_owned() },
-            namespace: Some(name.namespace.clone()),
-            name: name.name.clone(),
-        };
-        let options = ReadOptions { consistency: Consistency::Cached, fields: Vec::new() };
         let unusable = |why: String| charts::Error::Credentials(why);
-        let found = self.get_object(&secret, &options).await;
+        let found = self.refer_to(&name.namespace, &name.name).await;
         let found =
             found.map_err(|error| unusable(format!("Secret {name} cannot be read: {}", sentence(&error))))?;
-        let text = found.ok_or_else(|| unusable(format!("Secret {name} is not there")))?;
-        let secret: serde_json::Value =
-            serde_json::from_str(&text).map_err(|_| unusable(format!("Secret {name} is no object")))?;
+        let secret = found.ok_or_else(|| unusable(format!("Secret {name} is not there")))?;
         Credentials::read(&secret, name).map_err(|error| unusable(error.to_string()))
     }
 }
 
 /// What a failed read says.
-fn sentence(error: &crate::plugin::bindings::kube::Error) -> String {
+pub(super) fn sentence(error: &crate::plugin::bindings::kube::Error) -> String {
     use crate::plugin::bindings::kube::Error;
     match error {
         Error::Denied(denial) => {

@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::rule::{Access, Rule};
+use crate::blob;
 use crate::charts::places::{Address, Place, found_in};
+use crate::egress::address::Reach;
+use crate::egress::place;
 use crate::plugin::limits::LimitsSpec;
 use crate::plugin::manifest::Manifest;
 
@@ -24,12 +27,27 @@ pub struct GrantSpec {
     /// Places that charts may come from, of those the manifest asks for. Absent: those that the configuration names for a
     /// kind (an entry of `watches.yaml`, `--releases`) and no others.
     pub charts: Option<Vec<Place>>,
+    /// Servers that HTTP requests may go to, of those the manifest asks for. Nothing else would hold the plugin back, so
+    /// `allRequested` does not speak of them.
+    #[serde(default)]
+    pub egress: Vec<place::Place>,
+    /// Object storage that it may use, of what the manifest asks for. Not within `allRequested` either.
+    #[serde(default)]
+    pub stores: Vec<blob::place::Place>,
     /// Ceiling for the manifest's limits.
     #[serde(default)]
     pub limits: LimitsSpec,
     /// Settings handed to the plugin as they are.
     #[serde(default)]
     pub settings: serde_json::Map<String, serde_json::Value>,
+}
+
+impl GrantSpec {
+    /// Whatever a manifest asks for.
+    pub fn of_all_requested(manifest: &Manifest) -> Self {
+        let (egress, stores) = (manifest.rights.egress.clone(), manifest.rights.stores.clone());
+        Self { all_requested: true, egress, stores, ..Self::default() }
+    }
 }
 
 /// The grants file: plugin name → grant.
@@ -49,6 +67,10 @@ pub struct Grants {
     all_requested: bool,
     charts_asked: Vec<Place>,
     charts_given: Option<Vec<Place>>,
+    egress_asked: Vec<place::Place>,
+    egress_given: Vec<place::Place>,
+    stores_asked: Vec<blob::place::Place>,
+    stores_given: Vec<blob::place::Place>,
     /// Full user name to impersonate, `system:serviceaccount:ns:name`; `None`: the host's own account.
     pub account: Option<String>,
     /// Ceiling for limits.
@@ -87,6 +109,10 @@ impl Grants {
             all_requested: spec.all_requested,
             charts_asked: manifest.rights.charts.clone(),
             charts_given: spec.charts.clone(),
+            egress_asked: manifest.rights.egress.clone(),
+            egress_given: spec.egress.clone(),
+            stores_asked: manifest.rights.stores.clone(),
+            stores_given: spec.stores.clone(),
             account,
             ceiling: spec.limits,
             settings: serde_json::Value::Object(spec.settings.clone()).to_string(),
@@ -131,6 +157,41 @@ impl Grants {
             (None, None) => Err("no grant gives the plugin charts from elsewhere (`charts`)"),
             (bound, given) => Ok(bound == Some(true) || given.flatten() == Some(true)),
         }
+    }
+
+    /// Whether an HTTP request for an object in a namespace may go to a server: the manifest asks for it, and the administrator's
+    /// grant has it. The grant says how far its name may lead.
+    ///
+    /// # Errors
+    /// The sentence says which of the two is missing.
+    pub fn may_connect(&self, target: &place::Target, namespace: Option<&str>) -> Result<Reach, String> {
+        let asked = place::Place::found_in(&self.egress_asked, target, namespace);
+        let given = place::Place::found_in(&self.egress_given, target, namespace);
+        let missing = match (asked, given) {
+            (Some(_), Some(reach)) => return Ok(reach),
+            (None, _) => {
+                "the plugin's manifest does not ask for it (`rights.egress`), or no grant names the plugin"
+            }
+            (_, None) => "the administrator's grants do not have it (`egress`)",
+        };
+        Err(format!("{target} may not be reached: {missing}"))
+    }
+
+    /// Whether a store may be used for an object in a namespace, as [`may_connect`](Self::may_connect).
+    ///
+    /// # Errors
+    /// The sentence says what is missing.
+    pub fn may_store(&self, store: &blob::place::Address, namespace: Option<&str>) -> Result<Reach, String> {
+        let asked = blob::place::Place::found_in(&self.stores_asked, store, namespace);
+        let given = blob::place::Place::found_in(&self.stores_given, store, namespace);
+        let missing = match (asked, given) {
+            (Some(_), Some(reach)) => return Ok(reach),
+            (None, _) => {
+                "the plugin's manifest does not ask for it (`rights.stores`), or no grant names the plugin"
+            }
+            (_, None) => "the administrator's grants do not have it (`stores`)",
+        };
+        Err(format!("{store} may not be used: {missing}"))
     }
 
     /// The account as messages name it.
@@ -223,6 +284,34 @@ mod tests {
                 .may_fetch(&places(&["*"]), &Address::parse("oci://r.example").unwrap())
                 .is_err()
         );
+    }
+
+    #[test]
+    fn a_server_is_reached_where_the_manifest_asks_for_it_and_the_grant_has_it() {
+        let places =
+            |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect::<Vec<place::Place>>();
+        let may = |asks: &[&str], given: &[&str]| {
+            let mut manifest = manifest(vec![]);
+            manifest.rights.egress = places(asks);
+            let spec = GrantSpec { egress: places(given), all_requested: true, ..GrantSpec::default() };
+            let target = place::Target::of(&"https://etcd.shop.svc:2379".parse().unwrap()).unwrap();
+            Grants::new(&manifest, Some(&spec)).unwrap().may_connect(&target, Some("shop"))
+        };
+        let services = "https://*.NAMESPACE.svc:2379";
+        assert_eq!(may(&[services], &[services]), Ok(Reach { private: true, loopback: false }));
+        assert_eq!(may(&["https://*:*"], &[services]), Ok(Reach { private: true, loopback: false }));
+        assert_eq!(
+            may(&[services], &["https://*:*"]),
+            Ok(Reach::default()),
+            "the manifest does not say how far"
+        );
+        assert!(
+            may(&[], &[services])
+                .unwrap_err()
+                .contains("https://etcd.shop.svc:2379 may not be reached: the plugin's manifest")
+        );
+        assert!(may(&[services], &[]).unwrap_err().contains("grants do not have it (`egress`)"));
+        assert!(may(&[services], &["https://*.bank.svc:2379"]).is_err());
     }
 
     #[test]

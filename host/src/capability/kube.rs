@@ -22,6 +22,7 @@ use crate::plugin::names::{host_gvk, wit_gvk};
 
 mod errors;
 mod read;
+mod refer;
 mod write;
 
 /// How long a call waits for its plugin's share of the API server before it is told to come back.

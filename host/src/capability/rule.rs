@@ -6,6 +6,10 @@ use serde::{Deserialize, Serialize};
 /// the right to apply, which whoever has it here need not have.
 pub const DRY_RUN: &str = "dry-run";
 
+/// To have the host use a Secret (a key, a login) without being told what is in it. RBAC does not know it: to the API server that is
+/// the right to read, which the plugin's account has and the plugin need not.
+pub const USE: &str = "use";
+
 /// A rule in RBAC's shape. `*` stands for everything of its list.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -14,7 +18,7 @@ pub struct Rule {
     pub api_groups: Vec<String>,
     /// Plural resources, `resource/subresource` for subresources.
     pub resources: Vec<String>,
-    /// Verbs: get, list, watch, create, update, patch, delete; and [`DRY_RUN`].
+    /// Verbs: get, list, watch, create, update, patch, delete; and [`DRY_RUN`], [`USE`].
     pub verbs: Vec<String>,
     /// Only objects of these names; empty: all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

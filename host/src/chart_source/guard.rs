@@ -7,7 +7,7 @@ use std::sync::Arc;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 /// Addresses that clouds keep for themselves outside of the link.
-const CLOUDS: [IpAddr; 3] = [
+pub(crate) const CLOUDS: [IpAddr; 3] = [
     IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)),
     IpAddr::V4(Ipv4Addr::new(168, 63, 129, 16)),
     IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)),
@@ -86,7 +86,7 @@ fn is_special(address: IpAddr) -> bool {
 }
 
 /// The address of the older family that one of the newer stands for: mapped, compatible, or behind NAT64.
-fn within(address: Ipv6Addr) -> Option<Ipv4Addr> {
+pub(crate) fn within(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let segments = address.segments();
     let nat64 = matches!(segments, [0x64, 0xff9b, 0, 0, 0, 0, _, _]);
     if nat64 {

@@ -171,6 +171,12 @@ fn inspect(plugin: &Path) -> Result<String, PluginCommandError> {
     for place in &manifest.rights.charts {
         let _ = writeln!(out, "asks for   charts from {place}");
     }
+    for place in &manifest.rights.egress {
+        let _ = writeln!(out, "asks for   HTTP requests to {place}");
+    }
+    for place in &manifest.rights.stores {
+        let _ = writeln!(out, "asks for   object storage at {place}");
+    }
     let _ = writeln!(out, "instance   {:?}", manifest.instance.model);
     Ok(out)
 }

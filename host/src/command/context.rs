@@ -79,6 +79,8 @@ pub(crate) fn context(
         metrics: Arc::new(PluginMetrics::default()),
         charts,
         wishes: Arc::default(),
+        egress: Arc::default(),
+        transfers: None,
     })
 }
 

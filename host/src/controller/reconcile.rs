@@ -10,11 +10,13 @@ use super::queue::{Reason, Verdict, Work};
 use super::throttle::Throttle;
 use crate::action::inventory::Inventories;
 use crate::binding::Binding;
+use crate::blob::table::Transfers;
 use crate::capability::grants::Grants;
 use crate::charts::Charts;
 use crate::cluster::Cluster;
 use crate::cluster::path::Resource;
 use crate::cluster::request::{ApiError, Counts, counted};
+use crate::egress::Egress;
 use crate::object::ObjectKey;
 use crate::object::Owner;
 use crate::plugin::bindings::{self, Event, EventType, HookError, Request, State, Watch};
@@ -57,6 +59,10 @@ pub struct Reconciler {
     pub plugin_metrics: Arc<PluginMetrics>,
     /// Charts that lie elsewhere.
     pub charts: Arc<Charts>,
+    /// Servers other than the cluster's API.
+    pub egress: Arc<Egress>,
+    /// What is carried out behind calls.
+    pub transfers: Arc<Transfers>,
 }
 
 /// What a reconcile ended with.
@@ -289,6 +295,7 @@ impl Reconciler {
         self.publisher.forget(key);
         self.quarantine.pardon(key);
         self.charts.forget(key);
+        self.transfers.forget_all(key);
         self.plugin_metrics.forget(key);
     }
 
@@ -304,6 +311,8 @@ impl Reconciler {
             metrics: Arc::clone(&self.plugin_metrics),
             charts: Some(Arc::clone(&self.charts)),
             wishes: Arc::default(),
+            egress: Arc::clone(&self.egress),
+            transfers: Some(Arc::clone(&self.transfers)),
         })
     }
 }

@@ -324,8 +324,8 @@ impl Supervisor {
         );
     }
 
-    /// Takes changes of charts that lie elsewhere to those who wish for them, until the stream ends.
-    pub async fn follow_charts(self: Arc<Self>, mut changed: mpsc::UnboundedReceiver<Vec<ObjectKey>>) {
+    /// Takes changes elsewhere (charts, transfers) to those whom they concern, until the stream ends.
+    pub async fn follow_elsewhere(self: Arc<Self>, mut changed: mpsc::UnboundedReceiver<Vec<ObjectKey>>) {
         while let Some(owners) = changed.recv().await {
             let bound = self.bound.read().unwrap_or_else(PoisonError::into_inner);
             let step = stagger(owners.len());

@@ -17,7 +17,9 @@ pub use generated::exports::pilothouse::operator::reconciler::{
 pub use generated::pilothouse::operator::types::{
     Condition, ConditionStatus, Denial, Event, EventType, Gvk as WitGvk, Level, ObjectRef, Status,
 };
-pub use generated::pilothouse::operator::{assets, charts, config, events, kube, log, metrics, types};
+pub use generated::pilothouse::operator::{
+    assets, blob, charts, config, egress, events, kube, log, metrics, types,
+};
 pub use generated::{Plugin, PluginPre};
 
 #[expect(missing_docs, reason = "generated from the WIT package")]

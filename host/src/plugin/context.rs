@@ -5,10 +5,12 @@ use std::sync::{Arc, Mutex};
 use super::identity::Identity;
 use crate::action::execute::Manager;
 use crate::binding::Binding;
+use crate::blob::table::Transfers;
 use crate::capability::grants::Grants;
 use crate::charts::{CallWishes, Charts};
 use crate::cluster::Cluster;
 use crate::controller::throttle::Throttle;
+use crate::egress::Egress;
 use crate::object::Owner;
 use crate::telemetry::series::PluginMetrics;
 
@@ -35,4 +37,8 @@ pub struct HookContext {
     pub charts: Option<Arc<Charts>>,
     /// What the call wishes for of them.
     pub wishes: Arc<Mutex<CallWishes>>,
+    /// Servers other than the cluster's API; shared by all calls.
+    pub egress: Arc<Egress>,
+    /// What is carried out behind calls; none: nothing is.
+    pub transfers: Option<Arc<Transfers>>,
 }

@@ -102,6 +102,7 @@ impl Engine {
     fn with(inner: wasmtime::Engine, pooled: bool) -> Result<Self, EngineError> {
         let mut linker = Linker::new(&inner);
         wasmtime_wasi::p2::add_to_linker_async(&mut linker).map_err(EngineError::Link)?;
+        wasmtime_wasi_http::p2::add_only_http_to_linker_async(&mut linker).map_err(EngineError::Link)?;
         Plugin::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| state).map_err(EngineError::Link)?;
         let clock = Arc::new(Clock::start(&inner).map_err(EngineError::Clock)?);
         Ok(Self { inner, linker: Arc::new(linker), pooled, clock })

@@ -5,12 +5,14 @@ use std::sync::Arc;
 use wasmtime::component::ResourceTable;
 use wasmtime::{ResourceLimiter, Store, StoreContextMut, UpdateDeadline};
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
+use wasmtime_wasi_http::{WasiHttpCtxView, WasiHttpView};
 
 use super::bindings::{Event, Plugin};
 use super::clock::Turn;
 use super::engine::Engine;
 use super::limits::{Budget, Limits};
 use super::processor_time::ProcessorTime;
+use crate::capability::http::Web;
 use crate::plugin::context::HookContext;
 
 /// What the engine keeps beside a guest: WASI without rights, the memory limit, and the call under way.
@@ -27,6 +29,8 @@ pub struct HookState {
     pub(crate) context: Arc<HookContext>,
     /// Events published by the call under way.
     pub(crate) events: Vec<Event>,
+    /// Its HTTP requests, once it sends one.
+    pub(crate) web: Option<Box<Web>>,
 }
 
 impl std::fmt::Debug for HookState {
@@ -38,6 +42,14 @@ impl std::fmt::Debug for HookState {
 impl WasiView for HookState {
     fn ctx(&mut self) -> WasiCtxView<'_> {
         WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
+    }
+}
+
+impl WasiHttpView for HookState {
+    fn http(&mut self) -> WasiHttpCtxView<'_> {
+        let web = self.web.get_or_insert_with(|| Web::new(&self.context, self.budget.purse()));
+        let (ctx, hooks) = web.parts();
+        WasiHttpCtxView { hooks, table: &mut self.table, ctx }
     }
 }
 
@@ -167,12 +179,18 @@ pub(super) fn store(engine: &Engine, limits: &Limits, context: Arc<HookContext>)
 }
 
 impl HookState {
+    /// What is kept for the HTTP requests of the call under way.
+    pub(crate) fn web(&mut self) -> &mut Web {
+        self.web.get_or_insert_with(|| Web::new(&self.context, self.budget.purse()))
+    }
+
     /// A full budget, for a new owner.
     pub(super) fn renew(&mut self, engine: &Engine, limits: &Limits, context: Arc<HookContext>) {
         self.turn = Some(engine.turn());
         self.budget = Budget::new(limits);
         self.context = context;
         self.events = Vec::new();
+        self.web = None;
         self.memory.exceeded = None;
         self.cpu = ProcessorTime::new(limits);
     }
@@ -201,6 +219,7 @@ impl HookState {
             budget: Budget::new(limits),
             context,
             events: Vec::new(),
+            web: None,
         }
     }
 }

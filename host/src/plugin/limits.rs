@@ -1,5 +1,7 @@
 //! What one hook call may use. Every limit holds at the same time, on every call.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -81,11 +83,45 @@ impl Limits {
     }
 }
 
+/// What is left of a call's host calls and of the bytes that may cross in them. Bodies of HTTP requests draw on it while they flow.
+#[derive(Clone, Debug)]
+pub struct Purse(Arc<Left>);
+
+#[derive(Debug)]
+struct Left {
+    calls: AtomicU64,
+    bytes: AtomicU64,
+}
+
+impl Purse {
+    /// Takes one call and the bytes it brings.
+    ///
+    /// # Errors
+    /// The sentence says which of them is used up.
+    pub fn take(&self, bytes: usize) -> Result<(), &'static str> {
+        draw(&self.0.calls, 1).ok_or("the hook's budget of host calls is used up")?;
+        self.take_bytes(bytes)
+    }
+
+    /// Takes bytes of an answer.
+    ///
+    /// # Errors
+    /// As [`take`](Self::take).
+    pub fn take_bytes(&self, bytes: usize) -> Result<(), &'static str> {
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+        draw(&self.0.bytes, bytes).ok_or("the hook's budget of bytes exchanged with the host is used up")
+    }
+}
+
+fn draw(from: &AtomicU64, amount: u64) -> Option<()> {
+    let rest = |left: u64| left.checked_sub(amount);
+    from.fetch_update(Ordering::Relaxed, Ordering::Relaxed, rest).ok().map(|_| ())
+}
+
 /// What is left of a call's budget. Counted down by every host call.
 #[derive(Clone, Debug)]
 pub struct Budget {
-    calls: u64,
-    bytes: u64,
+    purse: Purse,
     log_bytes: u64,
     /// Log lines that no longer fitted.
     pub dropped_lines: u64,
@@ -94,35 +130,28 @@ pub struct Budget {
 impl Budget {
     /// A full budget.
     pub fn new(limits: &Limits) -> Self {
-        Self {
-            calls: limits.host_calls,
-            bytes: limits.host_bytes,
-            log_bytes: limits.log_bytes,
-            dropped_lines: 0,
-        }
+        let left = Left { calls: limits.host_calls.into(), bytes: limits.host_bytes.into() };
+        Self { purse: Purse(Arc::new(left)), log_bytes: limits.log_bytes, dropped_lines: 0 }
     }
 
     /// Takes one call and the bytes it brings. The sentence says which budget is used up.
     pub fn take(&mut self, bytes: usize) -> Result<(), &'static str> {
-        self.calls = self.calls.checked_sub(1).ok_or("the hook's budget of host calls is used up")?;
-        self.take_bytes(bytes)
+        self.purse.take(bytes)
     }
 
     /// Takes bytes of an answer.
     pub fn take_bytes(&mut self, bytes: usize) -> Result<(), &'static str> {
-        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
-        match self.bytes.checked_sub(bytes) {
-            Some(rest) => {
-                self.bytes = rest;
-                Ok(())
-            }
-            None => Err("the hook's budget of bytes exchanged with the host is used up"),
-        }
+        self.purse.take_bytes(bytes)
+    }
+
+    /// For what goes on drawing beside the call.
+    pub fn purse(&self) -> Purse {
+        self.purse.clone()
     }
 
     /// Bytes that may still cross.
     pub fn bytes_left(&self) -> u64 {
-        self.bytes
+        self.purse.0.bytes.load(Ordering::Relaxed)
     }
 
     /// Room for a log line of so many bytes? Counts what is dropped.

@@ -10,6 +10,7 @@ use crate::action::execute::Manager;
 use crate::capability::rule::Rule;
 use crate::charts::places::Place;
 use crate::object::Gvk;
+use crate::{blob, egress};
 
 /// Why a manifest is refused.
 #[derive(Debug, thiserror::Error)]
@@ -85,6 +86,12 @@ pub struct Rights {
     /// Places that charts may come from; `*`: all that the configuration names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub charts: Vec<Place>,
+    /// Servers it sends HTTP requests to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub egress: Vec<egress::place::Place>,
+    /// Object storage it uses.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stores: Vec<blob::place::Place>,
 }
 
 /// A plugin's description of itself.

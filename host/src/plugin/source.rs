@@ -113,7 +113,7 @@ impl Loader {
     async fn prepare(&self, package: &Arc<Package>) -> Result<Revision, RevisionError> {
         let (loader, package) = (self.clone(), Arc::clone(package));
         let prepare = move || {
-            let all = GrantSpec { all_requested: true, ..GrantSpec::default() };
+            let all = GrantSpec::of_all_requested(&package.manifest);
             let named = loader.grants.plugins.get(&package.manifest.name);
             let grant = named.or_else(|| loader.grant_requested.then_some(&all));
             Revision::prepare(&loader.engine, &loader.cache, &package, grant)

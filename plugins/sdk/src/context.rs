@@ -9,8 +9,8 @@ use std::{
 use serde::de::DeserializeOwned;
 
 use crate::{
-    AssetError, AssetFile, AssetTree, ChartError, ChartSource, ChartStanding, Error, Event, Gvk, Host, Kube,
-    Level, Reason,
+    AssetError, AssetFile, AssetTree, Blob, ChartError, ChartSource, ChartStanding, Error, Event, Gvk, Host,
+    Http, Kube, Level, Reason,
 };
 
 /// What a hook has at hand during one call.
@@ -109,6 +109,16 @@ impl Context {
     /// See [`ChartError`].
     pub fn wish_for_chart(&self, source: &ChartSource) -> Result<ChartStanding, ChartError> {
         self.host.wish_for_chart(source)
+    }
+
+    /// Servers other than the cluster's API: short exchanges within this call.
+    pub fn http(&self) -> Http {
+        Http::new(Rc::clone(&self.host))
+    }
+
+    /// Object storage.
+    pub fn blob(&self) -> Blob {
+        Blob::new(Rc::clone(&self.host))
     }
 
     /// Publishes an event about the object at once, instead of with the outcome. Never fails.

@@ -4,7 +4,9 @@ use std::{fmt, time::Duration};
 
 use serde::Serialize;
 
-use crate::{AssetError, ChartError, Condition, Event, KubeError, Watch};
+use crate::{
+    AssetError, BlobError, ChartError, Condition, Event, HttpError, IdentityError, KubeError, Watch,
+};
 
 /// A failed hook: whether it is worth retrying, a reason for machines, a sentence for people, and what should be
 /// told about it all the same. The host writes it to the object's conditions.
@@ -192,6 +194,33 @@ impl From<ChartError> for Error {
             ChartError::Invalid(_) => Self::permanent("InvalidChart", message),
             ChartError::Credentials(_) => Self::retry("InvalidCredentials", message),
         }
+    }
+}
+
+/// Servers come back and are granted without anybody touching the object.
+impl From<HttpError> for Error {
+    fn from(error: HttpError) -> Self {
+        Self::retry(error.reason(), error.message)
+    }
+}
+
+/// A Secret may come to be there, and so may a right; what is no identity stays none.
+impl From<IdentityError> for Error {
+    fn from(error: IdentityError) -> Self {
+        let message = error.to_string();
+        match error {
+            IdentityError::Denied(_) => Self::retry("IdentityDenied", message),
+            IdentityError::Unusable(_) => Self::retry("InvalidCredentials", message),
+            IdentityError::Unavailable(_) => Self::retry("IdentityUnavailable", message),
+            IdentityError::Invalid(_) => Self::permanent("InvalidIdentity", message),
+        }
+    }
+}
+
+/// Stores come back, are granted and emptied without anybody touching the object.
+impl From<BlobError> for Error {
+    fn from(error: BlobError) -> Self {
+        Self::retry(error.reason(), error.message)
     }
 }
 

@@ -3,7 +3,9 @@
 
 mod answers;
 pub mod bindings;
+pub(crate) mod blob;
 pub mod command;
+pub(crate) mod http;
 mod imports;
 mod requests;
 

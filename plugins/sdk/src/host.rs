@@ -118,6 +118,19 @@ pub trait Host: fmt::Debug {
     /// See [`ChartError`].
     fn wish_for_chart(&self, source: &ChartSource) -> Result<ChartStanding, ChartError>;
 
+    /// Servers other than the cluster's API, in native tests; none: there are none. A component reaches them by imports that it only has
+    /// when it calls them.
+    #[cfg(not(target_family = "wasm"))]
+    fn outside(&self) -> Option<&dyn crate::Outside> {
+        None
+    }
+
+    /// Object storage, in native tests.
+    #[cfg(not(target_family = "wasm"))]
+    fn stores(&self) -> Option<&dyn crate::Stores> {
+        None
+    }
+
     /// The time: WASI's wall clock, or the harness's virtual one.
     fn now(&self) -> SystemTime;
 }

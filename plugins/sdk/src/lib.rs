@@ -1,6 +1,7 @@
 //! For plugin authors: a typed reconciler, the host's capabilities, and a native test harness.
 
 mod assets;
+mod blob;
 mod charts;
 mod command;
 mod context;
@@ -12,6 +13,7 @@ pub mod guest;
 #[cfg(feature = "harness")]
 pub mod harness;
 mod host;
+mod http;
 mod kube;
 mod log;
 mod outcome;
@@ -21,11 +23,22 @@ mod resource;
 mod types;
 
 pub use assets::{AssetEntry, AssetError, AssetFile, AssetTree};
+#[cfg(not(target_family = "wasm"))]
+pub use blob::Stores;
+pub use blob::{
+    Blob, BlobError, BlobErrorKind, BlobObject, BlobPage, Encoding, Progress, Proof, PutCondition, Store,
+    Transfer, TransferState,
+};
 pub use charts::{ChartArchive, ChartError, ChartSource, ChartStanding, ChartTrouble};
 pub use command::{CommandAnswer, CommandFile, Invocation};
 pub use context::Context;
 pub use error::{Error, ErrorClass};
 pub use host::Host;
+#[cfg(not(target_family = "wasm"))]
+pub use http::Outside;
+pub use http::{
+    Http, HttpBody, HttpError, HttpErrorKind, HttpRequest, HttpResponse, Identity, IdentityError, SecretKey,
+};
 #[cfg(feature = "typed")]
 pub use {k8s_openapi, kube_core};
 

@@ -201,7 +201,7 @@ impl HookContext {
     }
 
     /// A cache is filled under the host's account: before it answers, the plugin's own account must have the right.
-    async fn reviewed(&self, access: &Access<'_>) -> Result<(), Error> {
+    pub(super) async fn reviewed(&self, access: &Access<'_>) -> Result<(), Error> {
         if self.grants.account.is_none() || self.review(access).await? {
             return Ok(());
         }
@@ -223,7 +223,7 @@ impl HookContext {
         answer.map_err(|error| self.failed(error, access))
     }
 
-    async fn fetch(
+    pub(super) async fn fetch(
         &self,
         path: String,
         access: &Access<'_>,

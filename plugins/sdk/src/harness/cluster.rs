@@ -15,11 +15,14 @@ use super::{
     charts::Charts,
     crash::CrashPlan,
     faults::Fault,
+    http::Servers,
     inventory::Inventories,
     object::ref_of,
     session::Session,
     settings::Settings,
     store::{Key, Part, Store, Writer},
+    stores::Shelf,
+    transfers::Transfers,
 };
 use crate::{Condition, Event, Gvk, Host, Kube, KubeError, Level, ObjectRef, Ownership};
 
@@ -43,6 +46,9 @@ pub(super) struct State {
     pub(super) pod_logs: BTreeMap<(String, String, Option<String>), String>,
     pub(super) workloads_run: bool,
     pub(super) charts: Charts,
+    pub(super) servers: Servers,
+    pub(super) shelf: Shelf,
+    pub(super) transfers: Transfers,
 }
 
 /// An event, and the object it is about.
@@ -99,6 +105,9 @@ impl Cluster {
             pod_logs: BTreeMap::new(),
             workloads_run: false,
             charts: Charts::default(),
+            servers: Servers::default(),
+            shelf: Shelf::default(),
+            transfers: Transfers::default(),
         };
         Self { state: Rc::new(RefCell::new(state)) }
     }

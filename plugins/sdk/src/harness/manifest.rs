@@ -30,6 +30,8 @@ pub(super) struct ManifestKind {
 #[serde(default)]
 pub(super) struct ManifestRights {
     pub(super) kube: Vec<Rule>,
+    pub(super) egress: Vec<String>,
+    pub(super) stores: Vec<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]

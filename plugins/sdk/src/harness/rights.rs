@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use super::places::Place;
 use crate::{Denial, KubeError};
 
 /// A rule in RBAC's shape; `*` stands for everything of its list.
@@ -48,6 +49,10 @@ impl Rule {
 pub(super) struct Rights {
     /// None: everything; for tests that are not about rights.
     pub(super) granted: Option<Vec<Rule>>,
+    /// Servers it may reach; none: all.
+    pub(super) egress: Option<Vec<Place>>,
+    /// Stores it may use; none: all.
+    pub(super) stores: Option<Vec<String>>,
     /// The account, for refusals.
     pub(super) account: String,
 }

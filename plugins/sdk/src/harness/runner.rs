@@ -104,7 +104,7 @@ impl Runner {
             manager: "pilothouse-plugin".to_owned(),
             kinds,
             legacy_finalizers: Vec::new(),
-            rights: Rights { granted: None, account: account("plugin") },
+            rights: Rights { account: account("plugin"), ..Rights::default() },
             limits: Limits::default(),
             settings: Rc::default(),
             pooled: false,
@@ -132,7 +132,12 @@ impl Runner {
         let manifest = Manifest::parse(plugin_yaml)?;
         self.setup.limits = manifest.limits();
         self.setup.pooled = manifest.instance.model == "pooled";
-        self.setup.rights = Rights { granted: Some(manifest.rights.kube), account: account(&manifest.name) };
+        self.setup.rights = Rights {
+            granted: Some(manifest.rights.kube),
+            egress: Some(places(&manifest.rights.egress)?),
+            stores: Some(manifest.rights.stores),
+            account: account(&manifest.name),
+        };
         self.setup.manager =
             manifest.field_manager.unwrap_or_else(|| format!("pilothouse-{}", manifest.name));
         self.setup.name = manifest.name;
@@ -220,6 +225,7 @@ impl Runner {
         (self.queue, self.owners, self.instance) = (Queue::default(), BTreeMap::new(), None);
         let mut state = self.cluster.state();
         state.store.said.clear();
+        state.transfers.clear();
         self.seen = state.store.changes.len();
         drop(state);
         for object in self.objects() {
@@ -327,7 +333,8 @@ impl Runner {
         self.seen += events.len();
         let kinds = self.kinds();
         let fetched = std::mem::take(&mut self.cluster.state().charts.changed);
-        for owner in self.wishing(&fetched) {
+        let ended = self.cluster.run_transfers();
+        for owner in self.wishing(&fetched).into_iter().chain(ended) {
             self.wake(&owner, Reason::Configuration);
         }
         for event in &events {
@@ -374,6 +381,13 @@ impl Runner {
             self.wake(&owner, Reason::Retry);
         }
     }
+}
+
+fn places(texts: &[String]) -> Result<Vec<super::places::Place>, String> {
+    let parsed = |text: &String| {
+        super::places::Place::parse(text).ok_or_else(|| format!("rights.egress: {text:?} names no servers"))
+    };
+    texts.iter().map(parsed).collect()
 }
 
 fn account(plugin: &str) -> String {

@@ -2,8 +2,6 @@
 
 use std::{cell::RefCell, collections::BTreeSet, rc::Rc, time::SystemTime};
 
-use serde_json::Value;
-
 use super::{
     asked::{Request, access},
     budget::{Budget, Limits},
@@ -13,36 +11,39 @@ use super::{
     faults::Fault,
     logs::log_of,
     metrics::{is_metric_name, series},
-    object::{bad_request, not_found, ref_of, skipped, text},
-    ownership::{Owner, tie},
+    object::{not_found, ref_of, skipped},
+    ownership::Owner,
     rights::{Access, Rights},
     settings::Settings,
-    shape::drop_server_fields,
     store::{Part, Store, Writer},
 };
 use crate::{
     Applied, ApplyItem, ApplyOptions, AssetEntry, AssetError, AssetFile, AssetTree, ChartError, ChartSource,
-    ChartStanding, DeleteOptions, Event, Gvk, Host, KubeError, Level, ObjectRef, Ownership, Page, Patch,
-    Query, ReadOptions, ServedKind, ServerVersion,
+    ChartStanding, DeleteOptions, Event, Gvk, Host, Identity, KubeError, Level, ObjectRef, Outside,
+    Ownership, Page, Patch, Query, ReadOptions, ServedKind, ServerVersion, Stores,
 };
+
+mod items;
 
 /// One hook call's way to the cluster, or a user's.
 #[derive(Debug)]
 pub(super) struct Session {
-    cluster: Cluster,
+    pub(super) cluster: Cluster,
     writer: Writer,
     plugin: String,
     /// None: a user, whose requests are not recorded and not held up.
-    rights: Option<Rights>,
+    pub(super) rights: Option<Rights>,
     caller: Caller,
-    owner: Option<Owner>,
-    budget: RefCell<Budget>,
+    pub(super) owner: Option<Owner>,
+    pub(super) budget: RefCell<Budget>,
     settings: Rc<Settings>,
     /// Kinds that were asked for and are not served.
     missing: RefCell<BTreeSet<Gvk>>,
     /// Charts that were wished for.
     wished: RefCell<BTreeSet<Place>>,
     began: SystemTime,
+    /// Identities of this call.
+    pub(super) identities: RefCell<Vec<Identity>>,
 }
 
 impl Session {
@@ -75,6 +76,7 @@ impl Session {
             settings,
             missing: RefCell::default(),
             wished: RefCell::default(),
+            identities: RefCell::default(),
         }
     }
 
@@ -177,52 +179,11 @@ impl Session {
         needed.iter().find(forbidden).map(|access| rights.forbidden(access))
     }
 
-    fn parse(&self, object: &str) -> Result<Value, KubeError> {
-        let value: Value =
-            serde_json::from_str(object).map_err(|error| bad_request(format!("the object: {error}")))?;
-        if text(&value, "/apiVersion").is_empty() || text(&value, "/kind").is_empty() {
-            return Err(bad_request("an object needs apiVersion and kind"));
-        }
-        Ok(value)
-    }
-
-    fn tied(&self, object: &str, ownership: Ownership) -> Result<Value, KubeError> {
-        let mut object = self.parse(object)?;
-        if let Some(owner) = &self.owner {
-            tie(&mut object, &self.plugin, owner, ownership);
-        }
-        Ok(object)
-    }
-
     fn answer(&self, text: String) -> Result<String, KubeError> {
         if self.rights.is_some() {
             self.budget.borrow_mut().bytes(text.len())?;
         }
         Ok(text)
-    }
-
-    fn apply_item(&self, item: &ApplyItem, options: ApplyOptions) -> Result<Applied, KubeError> {
-        let (mut request, object) = self.application(item)?;
-        // What is known to stand as it was applied is not asked about.
-        request.takes_time = !self.cluster.state().store.is_known(&object, options, &self.writer);
-        self.request(request, |store| store.apply(object, options, &item.keep, &self.writer))
-    }
-
-    fn preview_item(&self, item: &ApplyItem, strict: bool) -> Result<String, KubeError> {
-        let (request, object) = self.application(item)?;
-        let keep = strict.then_some(item.keep.as_slice());
-        let previewed = self.request(request, |store| store.preview(object, keep, &self.writer))?;
-        self.answer(previewed.to_string())
-    }
-
-    /// The request to apply an item, and what is applied.
-    fn application(&self, item: &ApplyItem) -> Result<(Request, Value), KubeError> {
-        let mut object = self.tied(&item.object, item.ownership)?;
-        drop_server_fields(&mut object);
-        if text(&object, "/metadata/name").is_empty() {
-            return Err(bad_request("an applied object needs metadata.name"));
-        }
-        Ok((Request::new(Verb::Apply, ref_of(&object)).body(object.clone()), object))
     }
 }
 
@@ -409,6 +370,14 @@ impl Host for Session {
 
     fn asset_read_files(&self, name: &str, paths: &[String]) -> Result<Vec<AssetFile>, AssetError> {
         self.settings.read(name, paths)
+    }
+
+    fn stores(&self) -> Option<&dyn Stores> {
+        Some(self)
+    }
+
+    fn outside(&self) -> Option<&dyn Outside> {
+        Some(self)
     }
 
     fn now(&self) -> SystemTime {

@@ -3,9 +3,13 @@
 #[cfg(test)]
 mod apply;
 #[cfg(test)]
+mod blob;
+#[cfg(test)]
 mod faults;
 #[cfg(test)]
 mod garbage;
+#[cfg(test)]
+mod http;
 #[cfg(test)]
 mod objects;
 #[cfg(test)]

@@ -1,0 +1,121 @@
+//! What a Secret says about who one is for a store.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::BlobError;
+
+/// Entries of a Secret, and its name for messages.
+#[derive(Clone, Default)]
+pub struct Login {
+    /// `Secret namespace/name`.
+    pub place: String,
+    /// What is in it.
+    pub entries: BTreeMap<String, Vec<u8>>,
+}
+
+impl fmt::Debug for Login {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Login").field("place", &self.place).finish_non_exhaustive()
+    }
+}
+
+/// Keys of S3.
+pub(super) struct AwsKeys {
+    pub(super) id: String,
+    pub(super) secret: String,
+    pub(super) token: Option<String>,
+}
+
+impl Login {
+    /// The first of these entries that is there, without a line end.
+    pub(super) fn text(&self, keys: &[&str]) -> Result<Option<String>, BlobError> {
+        let Some((key, bytes)) = keys.iter().find_map(|key| Some((key, self.entries.get(*key)?))) else {
+            return Ok(None);
+        };
+        let text = std::str::from_utf8(bytes)
+            .map_err(|_| BlobError::Credentials(format!("{}: entry {key} is no text", self.place)))?;
+        Ok(Some(text.trim_end_matches(['\r', '\n']).to_owned()))
+    }
+
+    /// The same where one of them has to be there.
+    pub(super) fn needed(&self, keys: &[&str]) -> Result<String, BlobError> {
+        let missing = || BlobError::Credentials(format!("{} has no entry {}", self.place, keys.join(" or ")));
+        self.text(keys)?.filter(|text| !text.is_empty()).ok_or_else(missing)
+    }
+
+    /// Keys of S3: entries of their own, or a file as AWS's tools have it.
+    pub(super) fn aws(&self) -> Result<AwsKeys, BlobError> {
+        if let Some(file) = self.text(&["credentials"])? {
+            return self.aws_of_file(&file);
+        }
+        Ok(AwsKeys {
+            id: self.needed(&["access-key-id", "AWS_ACCESS_KEY_ID"])?,
+            secret: self.needed(&["secret-access-key", "AWS_SECRET_ACCESS_KEY"])?,
+            token: self.text(&["session-token", "AWS_SESSION_TOKEN"])?,
+        })
+    }
+
+    /// The profile `default`, or the first one.
+    fn aws_of_file(&self, file: &str) -> Result<AwsKeys, BlobError> {
+        let mut profiles: Vec<(String, BTreeMap<String, String>)> = Vec::new();
+        for line in
+            file.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with(['#', ';']))
+        {
+            if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+                profiles.push((name.trim().to_owned(), BTreeMap::new()));
+            } else if let (Some((key, value)), Some((_, profile))) =
+                (line.split_once('='), profiles.last_mut())
+            {
+                profile.insert(key.trim().to_ascii_lowercase(), value.trim().to_owned());
+            }
+        }
+        let profile = profiles.iter().find(|(name, _)| name == "default").or_else(|| profiles.first());
+        let value = |key: &str| {
+            let found = profile.and_then(|(_, entries)| entries.get(key)).filter(|value| !value.is_empty());
+            found.cloned().ok_or_else(|| {
+                BlobError::Credentials(format!("{}: entry credentials names no {key}", self.place))
+            })
+        };
+        Ok(AwsKeys {
+            id: value("aws_access_key_id")?,
+            secret: value("aws_secret_access_key")?,
+            token: value("aws_session_token").ok(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn login(entries: &[(&str, &str)]) -> Login {
+        let entries =
+            entries.iter().map(|(key, text)| ((*key).to_owned(), text.as_bytes().to_vec())).collect();
+        Login { place: "Secret shop/aws".to_owned(), entries }
+    }
+
+    #[test]
+    fn keys_are_entries_or_a_file_of_aws() {
+        let keys = login(&[("access-key-id", "id\n"), ("secret-access-key", "hidden")]).aws().unwrap();
+        assert_eq!((keys.id.as_str(), keys.secret.as_str(), keys.token), ("id", "hidden", None));
+        let file = "# comment\n[other]\naws_access_key_id = no\n[default]\naws_access_key_id = id\naws_secret_access_key=hidden\n";
+        let keys = login(&[("credentials", file)]).aws().unwrap();
+        assert_eq!((keys.id.as_str(), keys.secret.as_str()), ("id", "hidden"));
+    }
+
+    #[test]
+    fn what_is_missing_is_named_and_nothing_of_it_told() {
+        for (entries, said) in [
+            (
+                &[("access-key-id", "hidden")][..],
+                "Secret shop/aws has no entry secret-access-key or AWS_SECRET_ACCESS_KEY",
+            ),
+            (&[("credentials", "[default]\naws_access_key_id = hidden")], "names no aws_secret_access_key"),
+        ] {
+            let error = login(entries).aws().err().unwrap().to_string();
+            assert!(error.contains(said) && !error.contains("hidden"), "{error}");
+        }
+        assert!(!format!("{:?}", login(&[("a", "hidden")])).contains("hidden"));
+    }
+}
