@@ -10,8 +10,7 @@ use futures::TryStreamExt as _;
 use object_store::multipart::PartId;
 use object_store::path::Path;
 use object_store::{
-    MultipartUpload, ObjectStoreExt as _, PutMode, PutOptions, PutPayload, PutResult,
-    UpdateVersion,
+    MultipartUpload, ObjectStoreExt as _, PutMode, PutOptions, PutPayload, PutResult, UpdateVersion,
 };
 
 use super::BlobError;
@@ -106,7 +105,7 @@ impl Upload {
 
     async fn send_part(&mut self) -> Result<(), BlobError> {
         if self.parts.is_none() {
-            self.parts = Some(self.start().await?);
+            self.parts = Some(start(&self.store.backend, &self.path).await?);
         }
         let part = PutPayload::from(self.buffer.split().freeze());
         match &mut self.parts {
@@ -118,17 +117,6 @@ impl Upload {
             None => {}
         }
         Ok(())
-    }
-
-    async fn start(&self) -> Result<Started, BlobError> {
-        match &self.store.backend {
-            Backend::Remote(store) => {
-                let id = store.create_multipart(&self.path).await?;
-                store.put(&note_of(&self.path), id.clone().into_bytes().into()).await?;
-                Ok(Started::Remote { store: Arc::clone(store), id, done: Vec::new() })
-            }
-            Backend::Directory(store, _) => Ok(Started::Directory(store.put_multipart(&self.path).await?)),
-        }
     }
 
     /// Makes an object of what was written.
@@ -178,6 +166,17 @@ impl Upload {
             Some(Started::Directory(mut upload)) => drop(upload.abort().await),
             None => {}
         }
+    }
+}
+
+async fn start(backend: &Backend, path: &Path) -> Result<Started, BlobError> {
+    match backend {
+        Backend::Remote(store) => {
+            let id = store.create_multipart(path).await?;
+            store.put(&note_of(path), id.clone().into_bytes().into()).await?;
+            Ok(Started::Remote { store: Arc::clone(store), id, done: Vec::new() })
+        }
+        Backend::Directory(store, _) => Ok(Started::Directory(store.put_multipart(path).await?)),
     }
 }
 
