@@ -159,7 +159,9 @@ impl Program {
 /// # Errors
 /// Names everything that was tried for the first program that is not to be had.
 pub fn find_all(programs: &[Program], progress: &dyn Progress) -> Result<Vec<PathBuf>> {
-    for module in [&KUBERNETES, &ETCD, &HELM, &COREDNS, &DISTRIBUTION, &OPERATOR_SDK] {
+    let modules: BTreeMap<&str, &'static Module> =
+        programs.iter().map(|program| (program.module.name, program.module)).collect();
+    for module in modules.into_values() {
         let wanted = |program: &&Program| program.module == module && program.present().is_none();
         if programs.iter().any(|program| wanted(&program)) {
             let _one_at_a_time = lock(&module.directory())?;

@@ -135,6 +135,7 @@ fn context_with(
             finalizer: None,
             legacy_finalizers: Vec::new(),
             resync: Duration::from_secs(600),
+            concurrency: None,
             account: None,
             names_account: false,
             origin: "test".to_owned(),
