@@ -155,8 +155,7 @@ async fn host(args: RunArgs) -> Result<(), AppError> {
     let fence = Fence::default();
     let api = Api::new(client.clone(), ClientMetrics::register(&registry)).behind(fence.clone());
     let metrics = Metrics { registry: Arc::clone(&registry), plugins: Arc::clone(&plugin_metrics) };
-    let protection = protection(&args, &api)?;
-    serve(&args, &readiness, (metrics, protection), &mut tasks).await?;
+    serve(&args, &readiness, (metrics, protection(&args, &api)?), &mut tasks).await?;
 
     let discovery = Arc::new(Discovery::new(client.clone()));
     register(&registry, |registry| discovery.register(registry));
@@ -200,15 +199,12 @@ async fn host(args: RunArgs) -> Result<(), AppError> {
     tasks.spawn(named("routing", Arc::clone(&supervisor).route(observed)));
     let told = move |change: &Change| announce::announce(change, pod.as_ref());
     tasks.spawn(named("plugins", Arc::clone(&supervisor).follow_plugins(changes, told)));
-    tasks.spawn(named("charts", Arc::clone(&supervisor).follow_elsewhere(chart_changes)));
-    tasks.spawn(named("transfers", Arc::clone(&supervisor).follow_elsewhere(transfers_ended)));
-    tasks.spawn(named("discovery", Arc::clone(&discovery).follow()));
-    tasks.spawn(named("definitions", follow_definitions(Arc::clone(&supervisor), discovery)));
+    elsewhere::follow(&mut tasks, &supervisor, chart_changes, transfers_ended);
+    follow_discovery(&mut tasks, &supervisor, discovery);
     load_plugins(&args, &config, plugins, &readiness, &mut tasks).await?;
     let assets = config.bind(&args, &supervisor);
     watch_assets(assets, &supervisor, &mut tasks)?;
-    let host = Host { supervisor, queue, readiness, tasks, workers, fence };
-    host.work(&args, client).await
+    Host { supervisor, queue, readiness, tasks, workers, fence }.work(&args, client).await
 }
 
 /// A host that watches, and works once it leads.
@@ -378,6 +374,12 @@ async fn follow_asset(asset: Arc<Asset>, mut changes: Changes, supervisor: Arc<S
             supervisor.requeue_asset(&asset);
         }
     }
+}
+
+/// Knows what the cluster serves, and calls whoever waited for a kind.
+fn follow_discovery(tasks: &mut JoinSet<AppError>, supervisor: &Arc<Supervisor>, discovery: Arc<Discovery>) {
+    tasks.spawn(named("discovery", Arc::clone(&discovery).follow()));
+    tasks.spawn(named("definitions", follow_definitions(Arc::clone(supervisor), discovery)));
 }
 
 async fn follow_definitions(supervisor: Arc<Supervisor>, discovery: Arc<Discovery>) {

@@ -3,10 +3,14 @@
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use super::AppError;
 
 use crate::blob::table::{self, Transfers};
 use crate::charts::{self, Charts, PluginChooser};
 use crate::cli::run::RunArgs;
+use crate::controller::supervisor::Supervisor;
 use crate::egress::Egress;
 use crate::egress::connect::System;
 use crate::egress::metrics::Metrics;
@@ -14,12 +18,15 @@ use crate::object::ObjectKey;
 use crate::plugin::registry::Registry;
 use crate::telemetry::{SharedRegistry, register};
 
+/// Objects that are to be called.
+type Called = mpsc::UnboundedReceiver<Vec<ObjectKey>>;
+
 /// Charts that are fetched while the host runs, and whom to call when one has changed.
 pub(super) fn charts(
     args: &RunArgs,
     plugins: &Arc<Registry>,
     registry: &SharedRegistry,
-) -> (Arc<Charts>, mpsc::UnboundedReceiver<Vec<ObjectKey>>) {
+) -> (Arc<Charts>, Called) {
     let options = charts::Options {
         cache_bytes: args.chart_cache_size.0,
         limits: charts::Limits { time: args.chart_fetch_timeout, ..charts::Limits::default() },
@@ -36,8 +43,18 @@ pub(super) fn egress(registry: &SharedRegistry) -> Arc<Egress> {
 }
 
 /// What is carried out behind calls, and whom to call when one has ended.
-pub(super) fn transfers(
-    registry: &SharedRegistry,
-) -> (Arc<Transfers>, mpsc::UnboundedReceiver<Vec<ObjectKey>>) {
+pub(super) fn transfers(registry: &SharedRegistry) -> (Arc<Transfers>, Called) {
     Transfers::new(table::Metrics::register(registry))
+}
+
+/// Calls whoever has news from elsewhere.
+pub(super) fn follow(
+    tasks: &mut JoinSet<AppError>,
+    supervisor: &Arc<Supervisor>,
+    charts: Called,
+    transfers: Called,
+) {
+    for (name, called) in [("charts", charts), ("transfers", transfers)] {
+        tasks.spawn(super::named(name, Arc::clone(supervisor).follow_elsewhere(called)));
+    }
 }

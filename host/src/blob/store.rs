@@ -152,13 +152,16 @@ impl Store {
 fn key(text: &str) -> Result<Path, BlobError> {
     let wrong = |why: String| BlobError::Invalid(format!("{text:?} is no key: {why}"));
     let path = Path::parse(text).map_err(|error| wrong(error.to_string()))?;
-    if path.as_ref() != text || text.len() > 900 || text.chars().any(|c| "#%?*\\".contains(c) || c.is_control()) {
+    if path.as_ref() != text
+        || text.len() > 900
+        || text.chars().any(|c| "#%?*\\".contains(c) || c.is_control())
+    {
         return Err(wrong("use letters, digits, and / . - _ between them".to_owned()));
     }
     Ok(path)
 }
 
-fn wrong(error: object_store::Error) -> BlobError {
+fn unusable(error: &object_store::Error) -> BlobError {
     BlobError::Invalid(crate::error_text::chain(&error))
 }
 
@@ -199,7 +202,7 @@ fn s3(
             keys.token.into_iter().fold(builder, AmazonS3Builder::with_token)
         }
     };
-    builder.with_http_connector(connector).build().map_err(wrong)
+    builder.with_http_connector(connector).build().map_err(|error| unusable(&error))
 }
 
 fn google(
@@ -255,7 +258,7 @@ fn directory(address: &Address) -> Result<Backend, BlobError> {
     if real != path {
         return Err(BlobError::Denied(format!("{} leads to {}; name that", path.display(), real.display())));
     }
-    let store = LocalFileSystem::new_with_prefix(&real).map_err(wrong)?.with_fsync(true);
+    let store = LocalFileSystem::new_with_prefix(&real).map_err(|error| unusable(&error))?.with_fsync(true);
     Ok(Backend::Directory(Arc::new(store), real))
 }
 

@@ -97,7 +97,8 @@ impl HookState {
 
     /// A store that the grants have. With an end of the call, its requests are over by then.
     async fn open(&mut self, store: blob::Store, end: Option<Instant>) -> Result<Store, Error> {
-        let address: Address = store.url.parse::<Address>().map_err(|error| Error::Invalid(format!("{error}")))?;
+        let address: Address =
+            store.url.parse::<Address>().map_err(|error| Error::Invalid(format!("{error}")))?;
         let context = Arc::clone(&self.context);
         let namespace = context.owner.key.namespace.as_deref();
         let reach = context.grants.may_store(&address, namespace).map_err(Error::Denied)?;
@@ -128,7 +129,7 @@ impl HookState {
         };
         let blob::Store { region, virtual_hosted, checksums, .. } = store;
         let options = Options { region, virtual_hosted, checksums };
-        Store::open(address, &options, login.as_ref(), connector).map_err(wit_error)
+        Store::open(address, &options, login.as_ref(), connector).map_err(|error| wit_error(&error))
     }
 
     async fn login(&mut self, secret: crate::plugin::bindings::egress::SecretRef) -> Result<Login, Error> {
@@ -151,7 +152,7 @@ impl HookState {
     async fn place(&mut self, store: blob::Store, key: &str, bytes: usize) -> Result<(Store, Path), Error> {
         self.pay(store.url.len() + key.len() + bytes)?;
         let store = self.open(store, Some(end_of_call())).await?;
-        let path = store.path(key).map_err(wit_error)?;
+        let path = store.path(key).map_err(|error| wit_error(&error))?;
         Ok((store, path))
     }
 
@@ -247,7 +248,7 @@ fn end_of_call() -> Instant {
 /// The library waits between its attempts, which the end of the call does not wait for.
 async fn in_time<T>(work: impl Future<Output = Result<T, BlobError>>) -> Result<T, Error> {
     match tokio::time::timeout_at(end_of_call(), work).await {
-        Ok(result) => result.map_err(wit_error),
+        Ok(result) => result.map_err(|error| wit_error(&error)),
         Err(_) => Err(Error::Unavailable("the call's time was up before the store had answered".to_owned())),
     }
 }
@@ -274,7 +275,7 @@ fn of_egress(error: crate::plugin::bindings::egress::Error) -> Error {
 /// A server's words are cut to so many characters.
 const WORDS: usize = 1_024;
 
-fn wit_error(error: BlobError) -> Error {
+fn wit_error(error: &BlobError) -> Error {
     let said = error.to_string().chars().take(WORDS).collect();
     match error {
         BlobError::Denied(_) => Error::Denied(said),

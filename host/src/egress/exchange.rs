@@ -180,7 +180,7 @@ fn broken(target: &Target, error: &hyper::Error) -> Failure {
         }
         // With TLS 1.3 a server refuses a client's certificate after the handshake.
         if let Some(io) = cause.downcast_ref::<std::io::Error>()
-            && io.get_ref().is_some_and(|inner| inner.is::<rustls::Error>())
+            && io.get_ref().is_some_and(<dyn Error + Send + Sync>::is::<rustls::Error>)
         {
             return no_tls(server, io);
         }

@@ -44,7 +44,7 @@ const SERVICES: &str = "https://*.NAMESPACE.svc:2379";
 fn revision(grant: &GrantSpec) -> Option<Revision> {
     let directory = std::env::var_os("PILOTHOUSE_TEST_PLUGINS").map(PathBuf::from);
     let Some(bytes) = directory.and_then(|dir| std::fs::read(dir.join("outside.wasm")).ok()) else {
-        eprintln!("SKIPPED: no PILOTHOUSE_TEST_PLUGINS with outside.wasm; run `cargo xtask test`");
+        pilothouse_testbed::skip("no PILOTHOUSE_TEST_PLUGINS with outside.wasm; run `cargo xtask test`");
         return None;
     };
     let package = Package::read(bytes).unwrap();

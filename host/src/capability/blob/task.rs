@@ -36,7 +36,7 @@ impl HookState {
         let task = self.prepared(task).await?;
         let carrier =
             Carrier { egress: Arc::clone(&context.egress), plugin: context.plugin.name.to_string() };
-        transfers.start(owner, name, (known_by, task), carrier).map_err(wit_error)?;
+        transfers.start(owner, name, (known_by, task), carrier).map_err(|error| wit_error(&error))?;
         Ok(wit_progress(Standing { ended: None, bytes: 0 }))
     }
 
@@ -46,7 +46,7 @@ impl HookState {
             blob::Task::Fetch(fetch) => {
                 let request = Box::new(self.outgoing(fetch.request)?);
                 let store = self.open(fetch.store, None).await?;
-                let path = store.path(&fetch.key).map_err(wit_error)?;
+                let path = store.path(&fetch.key).map_err(|error| wit_error(&error))?;
                 let encoding = match fetch.encoding {
                     blob::Encoding::Plain => Encoding::Plain,
                     blob::Encoding::JsonLines(blob::JsonLines { content, error }) => {
@@ -70,12 +70,12 @@ impl HookState {
                 }
                 let request = Box::new(self.outgoing(deliver.request)?);
                 let store = self.open(deliver.store, None).await?;
-                let path = store.path(&deliver.key).map_err(wit_error)?;
+                let path = store.path(&deliver.key).map_err(|error| wit_error(&error))?;
                 Task::Deliver { store, path, request }
             }
             blob::Task::Check(check) => {
                 let store = self.open(check.store, None).await?;
-                let path = store.path(&check.key).map_err(wit_error)?;
+                let path = store.path(&check.key).map_err(|error| wit_error(&error))?;
                 Task::Check { store, path, proof: proof_of(check.proof) }
             }
         })

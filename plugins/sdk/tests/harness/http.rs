@@ -125,7 +125,7 @@ fn a_stream_comes_in_pieces_and_may_break_off() {
     runner.settle().unwrap();
     assert_eq!(
         cluster.condition(&app_ref(), "Ready").unwrap().reason,
-        "Ready",
+        "Reconciled",
         "an assertion in the hook failed"
     );
 }

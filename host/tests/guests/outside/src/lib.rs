@@ -13,10 +13,10 @@ impl Reconciler for Outside {
 
     fn reconcile(&self, ctx: &Context, object: &Dynamic) -> Result<Outcome, Error> {
         let spec = &object.value()["spec"];
-        if let Some(identity) = spec.get("identity") {
-            if let Err(error) = ctx.http().use_identity(&identity_of(identity)) {
-                return Ok(Outcome::ready().status(&json!({"identity": format!("{error:?}")})));
-            }
+        if let Some(identity) = spec.get("identity")
+            && let Err(error) = ctx.http().use_identity(&identity_of(identity))
+        {
+            return Ok(Outcome::ready().status(&json!({"identity": format!("{error:?}")})));
         }
         let requests = spec["requests"].as_array().cloned().unwrap_or_default();
         let answers: Vec<Value> = requests.iter().map(|request| answer(ctx, request)).collect();
@@ -99,7 +99,7 @@ fn answer(ctx: &Context, request: &Value) -> Value {
 
 /// Whether the plugin may see what the host uses for it.
 fn secret(ctx: &Context, spec: &Value) -> Value {
-    let Some(name) = spec["identity"]["secret"].as_str() else { return Value::Null };
+    let Some(name) = spec.pointer("/identity/secret").and_then(Value::as_str) else { return Value::Null };
     let found = ctx.kube().get_ref::<Value>(&pilothouse_sdk::ObjectRef::new(
         pilothouse_sdk::Gvk::new("", "v1", "Secret"),
         "shop",
