@@ -9,6 +9,7 @@ mod cluster;
 mod conformance;
 mod demo;
 mod deploy;
+mod faults;
 mod fuzz;
 mod image;
 mod setup;
@@ -52,6 +53,8 @@ enum Task {
     Bench(bench::BenchTask),
     /// Compare the Helm engine with Helm's own code on made-up charts, templates, values and YAML.
     FuzzHelm(fuzz::FuzzArgs),
+    /// Play a plugin's scenes in a simulated cluster with everything that can go wrong.
+    Faults(faults::FaultsArgs),
     /// Compare what we render with what helm rendered, byte for byte.
     Conformance(conformance::ConformanceArgs),
     /// Everything CI runs: format, lints, guests, tests on a real API server and a real node, docs.
@@ -69,6 +72,7 @@ fn main() -> Result<()> {
         Task::Demo(args) => demo::demo(&args),
         Task::Bench(task) => bench::bench(&task),
         Task::FuzzHelm(args) => fuzz::fuzz_helm(&args),
+        Task::Faults(args) => faults::faults(&args),
         Task::Conformance(args) => conformance::conformance(&args),
         Task::Test(args) => test::test(&args),
         Task::CheckWit => wit::check(),

@@ -32,6 +32,9 @@ pub(crate) fn step(situation: &Situation<'_>) -> Option<Step> {
     match next(situation, &relief.pending) {
         Next::None => Some(end(situation)),
         Next::Waits(why) => Some(situation.wait(SOON, "AlarmRaised", why)),
+        Next::Lead(act) => {
+            Some(situation.act(act, "AlarmRaised", "moving the lead before the leader is defragmented"))
+        }
         Next::Member(name) => {
             let act = Act::Defragment { member: name.clone() };
             let step =
@@ -96,6 +99,8 @@ pub(crate) enum Next {
     None,
     /// One is left, and it is not its time.
     Waits(String),
+    /// The leader is left: another one is to lead before.
+    Lead(Act),
     /// This one.
     Member(String),
 }
@@ -110,7 +115,14 @@ pub(crate) fn next(situation: &Situation<'_>, pending: &[String]) -> Next {
     };
     match situation.first_unfit("") {
         Some(unfit) => Next::Waits(format!("waiting for member {unfit} before a database is defragmented")),
-        None if situation.may_disturb(member.name()) => Next::Member(member.name().to_owned()),
+        None if situation.may_disturb(member.name()) => {
+            let successor =
+                situation.successor(member.name(), None).filter(|_| situation.leads(member.name()));
+            match successor.and_then(Member::id) {
+                Some(to) => Next::Lead(Act::MoveLeader { from: member.name().to_owned(), to }),
+                None => Next::Member(member.name().to_owned()),
+            }
+        }
         None => Next::Waits("too few members are well to defragment a database".to_owned()),
     }
 }

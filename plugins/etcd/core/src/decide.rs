@@ -11,6 +11,7 @@ use crate::{
     decision::{Decision, Standing},
     defragmentation, join, learn, leave,
     observed::{Cluster, HookState, Observed, View},
+    planted::{self, Defect},
     recovery, repair, report, rollout, seed,
     situation::Situation,
     spec::{Plan, SpecError},
@@ -36,7 +37,8 @@ pub fn decide(cluster: &Cluster, observed: &Observed, now: Timestamp) -> Decisio
         return delete(cluster, observed);
     }
     match Plan::of(cluster) {
-        Err(wrong) => report::refused(cluster, observed, &wrong),
+        Err(wrong) if observed.record.members.is_empty() => report::refused(cluster, observed, &wrong),
+        Err(wrong) => refused(cluster, observed, now, &wrong),
         Ok(plan) => {
             let (record, events) = learn::learn(cluster, &plan, observed, now);
             let situation = Situation::new(cluster, &plan, observed, &record, now);
@@ -46,6 +48,17 @@ pub fn decide(cluster: &Cluster, observed: &Observed, now: Timestamp) -> Decisio
             conclude(&situation, &aim, step)
         }
     }
+}
+
+/// A spec that cannot be carried out, of a cluster that exists: nothing is changed, and how the members are goes on being told.
+fn refused(cluster: &Cluster, observed: &Observed, now: Timestamp, wrong: &[SpecError]) -> Decision {
+    let plan = Plan::of_bystander(cluster, &observed.record);
+    let (record, events) = learn::learn(cluster, &plan, observed, now);
+    let situation = Situation::new(cluster, &plan, observed, &record, now);
+    let aim = Aim { version: plan.version, refused: None };
+    let mut step = situation.stall("InvalidSpec", sentence(wrong));
+    step.events = events;
+    conclude(&situation, &aim, step)
 }
 
 fn conclude(situation: &Situation<'_>, aim: &Aim, step: Step) -> Decision {
@@ -139,6 +152,7 @@ fn agreed(situation: &Situation<'_>, aim: &Aim) -> Step {
     cleanup::incarnations(situation)
         .or_else(|| cleanup::strays(situation))
         .or_else(|| repair::begin(situation))
+        .or_else(|| rollout::withdraw(situation, aim))
         .or_else(|| rollout::heal(situation, aim))
         .or_else(|| alarm::step(situation))
         .or_else(|| cleanup::orphans(situation))
@@ -166,6 +180,9 @@ fn nothing_there(situation: &Situation<'_>) -> Step {
 /// Too few members answer, and nothing can be done about it now.
 fn lost(situation: &Situation<'_>) -> Step {
     let sentence = report::quorum_sentence(situation);
+    if planted::has(Defect::BeginsAnew) && recovery::is_lost_for_good(situation) {
+        return seed::begin_anew(situation, etcd_api::SeedSource::default());
+    }
     if recovery::is_lost_for_good(situation) {
         let step = situation.stall("QuorumLost", sentence);
         return Step { next: LATER, ..step };
@@ -183,9 +200,15 @@ fn rest(situation: &Situation<'_>, aim: &Aim) -> Step {
     if let Some(unfit) = situation.first_unfit("") {
         return situation.wait(LATER, "MemberNotReady", format!("member {unfit} is not ready"));
     }
-    let standing = match &aim.refused {
-        Some(why) => Standing::Stalled { reason: "UpgradeRefused", message: why.clone() },
-        None => match &situation.record.relief {
+    let missing = situation.plan.tls.missing(&situation.observed.secrets);
+    if !missing.is_empty() {
+        return situation.wait(LATER, "SecretMissing", missing.join("; "));
+    }
+    let too_large = rollout::too_large(situation);
+    let standing = match (&aim.refused, too_large) {
+        (Some(why), _) => Standing::Stalled { reason: "UpgradeRefused", message: why.clone() },
+        (None, Some(message)) => Standing::Stalled { reason: "VolumeTooLarge", message },
+        (None, None) => match &situation.record.relief {
             Some(relief) if relief.in_vain => Standing::Stalled {
                 reason: "NoSpace",
                 message: "the database is nearly full: delete keys, or raise spec.options.quotaBackendBytes"
@@ -199,13 +222,15 @@ fn rest(situation: &Situation<'_>, aim: &Aim) -> Step {
 
 /// Everything that was made goes with the object, for it belongs to it. Other plugins may want to act before.
 fn delete(cluster: &Cluster, observed: &Observed) -> Decision {
-    let act = match &observed.hook {
+    let change = format!("delete-{}", cluster.uid);
+    let hook = observed.hook_of(&change);
+    let act = match hook {
         None if observed.record == Record::default() => Act::Finish,
-        None => Act::Announce { phase: HookPhase::PreDelete, change: format!("delete-{}", cluster.uid) },
+        None => Act::Announce { phase: HookPhase::PreDelete, change: change.clone() },
         Some(HookState::Done) => Act::Finish,
         Some(HookState::Pending | HookState::Failed(_)) => Act::Nothing,
     };
-    report::deleting(cluster, observed, act)
+    report::deleting(cluster, observed, hook, act)
 }
 
 /// Everything that is wrong, in one text.

@@ -44,6 +44,9 @@ pub(crate) fn step(situation: &Situation<'_>) -> Option<Step> {
                 .remember(|record| record.defragmentation = None),
         ),
         Next::Waits(why) => Some(situation.wait(SOON, reason, why)),
+        Next::Lead(act) => {
+            Some(situation.act(act, reason, "moving the lead before the leader is defragmented"))
+        }
         Next::Member(name) => {
             let act = Act::Defragment { member: name.clone() };
             let step = situation.act(act, reason, format!("defragmenting the database of member {name}"));

@@ -9,6 +9,7 @@ use crate::{
     manifest::{self, PodRequest, Start},
     member::{Data, Member},
     observed::ListedMember,
+    planted::{self, Defect},
     repair, seed,
     situation::{Situation, quorum},
     step::{LATER, SOON, Step},
@@ -58,10 +59,7 @@ pub(crate) fn go_on(situation: &Situation<'_>, change: &Change, version: Version
             .remember(|record| record.change = None);
     };
     if member.votes() && member.listed.is_some() {
-        let message = format!("New member {name} added to cluster");
-        let step = situation.note("MembershipChanging", format!("member {name} votes"));
-        let step = step.remember(|record| record.change = None);
-        return step.tell(EventNote::normal(event::MEMBER_ADDED, message));
+        return arrive(situation, change, member);
     }
     if situation.agreed().is_none() {
         return situation.wait(SOON, "QuorumLost", format!("waiting for a quorum to add member {name}"));
@@ -80,6 +78,18 @@ pub(crate) fn go_on(situation: &Situation<'_>, change: &Change, version: Version
             Some(_) => promote(situation, member, listed, version),
         },
     }
+}
+
+/// It votes. The next change waits until it is well, but not for ever, and not if another member is beyond help.
+fn arrive(situation: &Situation<'_>, change: &Change, member: &Member<'_>) -> Step {
+    let name = member.name();
+    let late = situation.now.duration_since(change.since) > situation.plan.replace_after;
+    if !member.is_fit() && !late && repair::find(situation).is_none() {
+        return situation.wait(SOON, "MembershipChanging", format!("waiting until member {name} is ready"));
+    }
+    let message = format!("New member {name} added to cluster");
+    let step = situation.note("MembershipChanging", format!("member {name} votes"));
+    step.remember(|record| record.change = None).tell(EventNote::normal(event::MEMBER_ADDED, message))
 }
 
 /// Why there is no sense in it any more.
@@ -129,7 +139,7 @@ fn add(situation: &Situation<'_>, member: &Member<'_>) -> Step {
         return situation.wait(SOON, "MembershipChanging", message);
     }
     let peer_url = situation.place().peer_url(name, situation.plan.tls.peers());
-    let act = Act::MemberAdd { peer_url, learner: true };
+    let act = Act::MemberAdd { peer_url, learner: !planted::has(Defect::AddsVoters) };
     situation.act(act, "MembershipChanging", format!("adding member {name}"))
 }
 
@@ -188,6 +198,10 @@ fn promote(situation: &Situation<'_>, member: &Member<'_>, listed: &ListedMember
         let why = pod.and_then(|pod| pod.waiting.as_ref()).map(|why| format!(": {why}")).unwrap_or_default();
         return situation.wait(SOON, "MembershipChanging", format!("waiting for member {name}{why}"));
     };
+    if listed.name.is_empty() {
+        let message = format!("waiting until member {name} has said its name to the others");
+        return situation.wait(SOON, "MembershipChanging", message);
+    }
     let knows = status.index;
     let leader = situation.leader().and_then(Member::status).map_or(u64::MAX, |status| status.index);
     if u128::from(knows) * 10 < u128::from(leader) * 9 {

@@ -7,6 +7,7 @@ use crate::{
     act::Act,
     decision::EventNote,
     member::{Data, Member},
+    planted::{self, Defect},
     situation::Situation,
     step::{SOON, Step},
 };
@@ -70,6 +71,7 @@ fn remove(
     let asked = situation.now.duration_since(change.since);
     if situation.leads(name)
         && asked < MOVE_LEADER_DEADLINE
+        && !planted::has(Defect::AnyVictim)
         && let Some(to) = situation.successor(name, None).and_then(Member::id)
     {
         let act = Act::MoveLeader { from: name.to_owned(), to };

@@ -4,7 +4,8 @@ use etcd_api::{Id, MemberRecord, Record};
 
 use crate::{
     naming::Place,
-    observed::{Answer, Claim, ListedMember, MemberList, Observed, Pod, Status},
+    observed::{Answer, Claim, ListedMember, MemberList, Observed, Pod, PodPhase, Status},
+    planted::{self, Defect},
     version::Version,
 };
 
@@ -102,6 +103,9 @@ impl<'a> Member<'a> {
             (false, _, Some(pod)) => ((!pod.is_over()).then_some(&pod.uid), pod.terminating.is_some()),
             _ => (None, false),
         };
+        if planted::has(Defect::ClaimsDieWithPods) && self.record.data.is_some() && self.pod.is_none() {
+            return Data::Lost;
+        }
         match (&self.record.data, there) {
             (None, None) if self.pod.is_some_and(Pod::is_over) && !self.record.claim => Data::Lost,
             (None, None) => Data::Unborn,
@@ -123,6 +127,9 @@ impl<'a> Member<'a> {
 
     /// The same, the kubelet says so as well, and it runs what its pod was made for.
     pub(crate) fn is_fit(&self) -> bool {
+        if planted::has(Defect::RunningIsReady) {
+            return self.pod.is_some_and(|pod| pod.phase == PodPhase::Running && pod.terminating.is_none());
+        }
         let settled = self.pod.is_some_and(|pod| {
             pod.ready && pod.version == self.record.version && self.running() == pod.version.parse().ok()
         });

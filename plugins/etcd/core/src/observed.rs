@@ -39,7 +39,14 @@ pub struct Observed {
     /// The `EtcdRestore` for this cluster that was checked and is not carried out yet.
     pub restore: Option<RestoreOrder>,
     /// What other plugins say of the phase that was last announced to them.
-    pub hook: Option<HookState>,
+    pub hook: Option<Hook>,
+}
+
+impl Observed {
+    /// What other plugins say of this change; none if they were not asked about it, but about another one perhaps.
+    pub fn hook_of(&self, change: &str) -> Option<&HookState> {
+        self.hook.as_ref().filter(|hook| hook.change == change).map(|hook| &hook.state)
+    }
 }
 
 /// A pod with the cluster's labels.
@@ -226,6 +233,15 @@ impl AlarmKind {
             Self::Corrupt => "CORRUPT",
         }
     }
+}
+
+/// A phase that was announced to other plugins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hook {
+    /// The change that it was announced for.
+    pub change: String,
+    /// What they say of it.
+    pub state: HookState,
 }
 
 /// What other plugins say of a phase that was announced to them.

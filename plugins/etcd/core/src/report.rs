@@ -16,6 +16,7 @@ use crate::{
     member::Member,
     naming::Place,
     observed::{Cluster, HookState, Observed},
+    planted::{self, Defect},
     recovery, rollout,
     situation::Situation,
     spec::SpecError,
@@ -70,11 +71,12 @@ fn status(situation: &Situation<'_>, record: &Record, step: &Step) -> ClusterSta
         let list = if member.pod.is_some_and(|pod| pod.ready) { &mut ready } else { &mut unready };
         list.push(member.name().to_owned());
     }
-    let running = situation.voters().filter_map(Member::running).min();
+    let asked = planted::has(Defect::CopiesVersion).then_some(situation.plan.version);
+    let running = asked.or_else(|| situation.voters().filter_map(Member::running).min());
     ClusterStatus {
         phase,
         reason,
-        control_paused: situation.plan.paused,
+        control_paused: situation.plan.paused && !planted::has(Defect::HidesPause),
         conditions: Vec::new(),
         size: i32::try_from(situation.voter_count()).unwrap_or(i32::MAX),
         service_name: place.client_service(),
@@ -192,12 +194,17 @@ pub(crate) fn refused(cluster: &Cluster, observed: &Observed, wrong: &[SpecError
 }
 
 /// The decision on an object that is being deleted.
-pub(crate) fn deleting(cluster: &Cluster, observed: &Observed, act: Act) -> Decision {
-    let message = match &observed.hook {
+pub(crate) fn deleting(
+    cluster: &Cluster,
+    observed: &Observed,
+    hook: Option<&HookState>,
+    act: Act,
+) -> Decision {
+    let message = match hook {
         Some(HookState::Failed(why)) => format!("not deleted, for a plugin could not prepare for it: {why}"),
         _ => "waiting for plugins that prepare for the deletion".to_owned(),
     };
-    let standing = match &observed.hook {
+    let standing = match hook {
         Some(HookState::Failed(_)) => Standing::Stalled { reason: "PreDeleteFailed", message },
         _ => Standing::Progressing { reason: "Deleting", message },
     };

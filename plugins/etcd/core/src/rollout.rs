@@ -10,6 +10,7 @@ use crate::{
     manifest::{claim_digest, storage_of},
     member::{Data, Member},
     observed::{AlarmKind, HookState},
+    planted::{self, Defect},
     quantity,
     situation::Situation,
     step::{LATER, SOON, Step},
@@ -44,10 +45,7 @@ pub(crate) fn outdated(situation: &Situation<'_>, member: &Member<'_>, version: 
         return Some(Outdated::Member);
     }
     let pod = member.pod?;
-    let wanted = join::member_pod(situation, member.record, version);
-    let annotations = wanted.pointer("/metadata/annotations");
-    let carried = annotations.and_then(|all| all.get(etcd_api::names::annotation::DIGEST)?.as_str());
-    if carried != Some(pod.digest.as_str()) {
+    if situation.digest(member.record.claim, version) != pod.digest {
         return Some(if member.record.claim { Outdated::Pod } else { Outdated::Member });
     }
     let same = pod.version == version.to_string()
@@ -58,6 +56,10 @@ pub(crate) fn outdated(situation: &Situation<'_>, member: &Member<'_>, version: 
 
 /// Voters that are outdated, in the order in which they are dealt with.
 fn candidates<'s, 'a>(situation: &'s Situation<'a>, version: Version) -> Vec<(&'s Member<'a>, Outdated)> {
+    // Without its Secrets no pod would come up, and what members trust is not known.
+    if !situation.plan.tls.missing(&situation.observed.secrets).is_empty() {
+        return Vec::new();
+    }
     let mut found = situation.outdated(version);
     found.sort_by_key(|(member, _)| (member.is_fit(), situation.leads(member.name()), member.record.serial));
     found
@@ -90,7 +92,45 @@ pub(crate) fn heal(situation: &Situation<'_>, aim: &Aim) -> Option<Step> {
     {
         return None;
     }
+    if !may_change_version(situation, member, aim.version) {
+        return None;
+    }
+    // It may lead all the same: the kubelet may just not have looked yet.
+    if let Some(step) = lead_elsewhere(situation, member, aim.version) {
+        return Some(step);
+    }
     Some(touch(situation, member, how, aim.version))
+}
+
+/// May a member that is not well go to this version? Not as the first one: an upgrade begins with members that are well, and is
+/// prepared for.
+fn may_change_version(situation: &Situation<'_>, member: &Member<'_>, version: Version) -> bool {
+    let upgrade = situation.record.upgrade.as_ref();
+    let taken_back = upgrade.is_some_and(|upgrade| upgrade.to == member.record.version);
+    let arrived = situation.voters().any(|other| other.meant() == Some(version));
+    arrived || taken_back
+}
+
+/// The lead is moved away from a member before it is touched.
+fn lead_elsewhere(situation: &Situation<'_>, member: &Member<'_>, version: Version) -> Option<Step> {
+    let name = member.name();
+    let to = situation.successor(name, Some(version)).filter(|_| situation.leads(name))?.id()?;
+    let act = Act::MoveLeader { from: name.to_owned(), to };
+    Some(situation.act(act, "MemberRestarting", format!("moving the lead away from member {name}")))
+}
+
+/// Takes back what is left of an upgrade or a downgrade that is not wanted any more.
+pub(crate) fn withdraw(situation: &Situation<'_>, aim: &Aim) -> Option<Step> {
+    let told = situation.voters().filter_map(Member::status).find_map(|status| status.downgrade.clone());
+    let told: Option<Version> = told.and_then(|version| version.parse().ok());
+    if told.is_some_and(|told| told.series() != aim.version.series()) {
+        return Some(situation.act(Act::DowngradeCancel, "Upgrading", "taking the downgrade back"));
+    }
+    let upgrade =
+        situation.record.upgrade.as_ref().filter(|upgrade| upgrade.to != aim.version.to_string())?;
+    let back = situation.voters().all(|member| member.meant() == Some(aim.version));
+    let message = format!("the upgrade to {} is taken back", upgrade.to);
+    back.then(|| situation.note("Upgrading", message).remember(|record| record.upgrade = None))
 }
 
 /// Brings the next member to what it should be.
@@ -124,12 +164,8 @@ pub(crate) fn step(situation: &Situation<'_>, aim: &Aim) -> Option<Step> {
         let message = format!("waiting until the storage of member {} is in the old format", member.name());
         return Some(situation.wait(SOON, "Downgrading", message));
     }
-    if situation.leads(member.name())
-        && let Some(to) = situation.successor(member.name(), Some(aim.version)).and_then(Member::id)
-    {
-        let act = Act::MoveLeader { from: member.name().to_owned(), to };
-        let message = format!("moving the lead away from member {}", member.name());
-        return Some(situation.act(act, "MemberRestarting", message));
+    if let Some(step) = lead_elsewhere(situation, member, aim.version) {
+        return Some(step);
     }
     Some(touch(situation, member, how, aim.version))
 }
@@ -182,7 +218,8 @@ fn prepare(situation: &Situation<'_>, aim: &Aim, moves: bool) -> Option<Step> {
 
 /// Other plugins prepare: no backup, no upgrade.
 fn announce(situation: &Situation<'_>, upgrade: &UpgradeRecord) -> Option<Step> {
-    match &situation.observed.hook {
+    let change = change_id(situation, upgrade);
+    match situation.observed.hook_of(&change) {
         Some(HookState::Done) => None,
         Some(HookState::Pending) => {
             Some(situation.wait(LATER, "Preparing", "waiting for plugins that prepare for the upgrade"))
@@ -200,7 +237,7 @@ fn announce(situation: &Situation<'_>, upgrade: &UpgradeRecord) -> Option<Step> 
             ))
         }
         None => {
-            let act = Act::Announce { phase: HookPhase::PreUpgrade, change: change_id(situation, upgrade) };
+            let act = Act::Announce { phase: HookPhase::PreUpgrade, change };
             Some(situation.act(act, "Preparing", "asking plugins to prepare for the upgrade"))
         }
     }
@@ -211,24 +248,14 @@ fn change_id(situation: &Situation<'_>, upgrade: &UpgradeRecord) -> String {
     format!("upgrade-{}", digest(&id))
 }
 
-/// Tells etcd of a downgrade, or takes one back that is not wanted any more.
+/// Tells etcd of a downgrade.
 fn downgrade(situation: &Situation<'_>, aim: &Aim) -> Option<Step> {
-    let told = situation.voters().filter_map(Member::status).find_map(|status| status.downgrade.clone());
-    let told: Option<Version> = told.and_then(|version| version.parse().ok());
-    match told {
-        Some(told) if told.series() != aim.version.series() => {
-            Some(situation.act(Act::DowngradeCancel, "Upgrading", "taking the downgrade back"))
-        }
-        None if upgrade::is_downgrade(situation, aim.version) => {
-            let act = Act::DowngradeEnable { version: aim.version };
-            Some(situation.act(
-                act,
-                "Downgrading",
-                format!("telling etcd of the downgrade to {}", aim.version),
-            ))
-        }
-        _ => None,
+    let told = situation.voters().filter_map(Member::status).any(|status| status.downgrade.is_some());
+    if told || !upgrade::is_downgrade(situation, aim.version) {
+        return None;
     }
+    let act = Act::DowngradeEnable { version: aim.version };
+    Some(situation.act(act, "Downgrading", format!("telling etcd of the downgrade to {}", aim.version)))
 }
 
 /// Brings the number of voters to the one asked for.
@@ -262,6 +289,10 @@ pub(crate) fn wanted(situation: &Situation<'_>, aim: &Aim) -> usize {
 /// The one that is least missed leaves: not well, then outdated, then youngest; the leader only if nobody else is left.
 fn shrink(situation: &Situation<'_>, aim: &Aim) -> Option<Step> {
     let replaced = replaced(situation, aim.version).map(Member::name);
+    if planted::has(Defect::AnyVictim) {
+        let first = situation.voters().next()?;
+        return Some(leave::begin(situation, first.name(), LeaveReason::ScaleDown));
+    }
     let victim = situation.voters().min_by_key(|member| {
         let kept = replaced != Some(member.name());
         let name = member.name();
@@ -274,6 +305,18 @@ fn shrink(situation: &Situation<'_>, aim: &Aim) -> Option<Step> {
     let outdated = replaced == Some(victim.name());
     let reason = if outdated { LeaveReason::Outdated } else { LeaveReason::ScaleDown };
     Some(leave::begin(situation, victim.name(), reason))
+}
+
+/// A volume that is larger than the spec asks for: it cannot be made smaller, and that is said rather than passed over.
+pub(crate) fn too_large(situation: &Situation<'_>) -> Option<String> {
+    let template = situation.plan.pod.persistent_volume_claim_spec.as_ref()?;
+    let wanted = storage_of(template);
+    let mut claims = situation.members.iter().filter_map(|member| member.claim);
+    let claim = claims.find(|claim| quantity::is_less(&wanted, &claim.storage))?;
+    Some(format!(
+        "spec.pod.persistentVolumeClaimSpec asks for {wanted}, and the claim {} has {}: volumes cannot be made smaller",
+        claim.name, claim.storage
+    ))
 }
 
 /// Asks for larger volumes where the spec does.

@@ -10,7 +10,8 @@ use crate::{
     manifest::{self, PodRequest, Snapshot, Start},
     member::{Data, Member},
     naming::member_name,
-    observed::{Observed, Status},
+    observed::{Observed, Status, View},
+    planted::{self, Defect},
     situation::Situation,
     step::{LATER, SOON, Step},
 };
@@ -114,6 +115,12 @@ fn make(situation: &Situation<'_>, change: &Change, member: &Member<'_>) -> Step
     let name = member.name();
     if let Some(step) = make_claim(situation, member) {
         return step;
+    }
+    if planted::has(Defect::GivesUpWhenCreating)
+        && situation.observed.view == View::Cached
+        && member.pod.is_none()
+    {
+        return situation.stall("Failed", "cluster failed to be created");
     }
     let Some(pod) = member.pod else {
         let Some(pod) = seed_pod(situation, change, member) else {

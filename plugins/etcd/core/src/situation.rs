@@ -6,9 +6,11 @@ use etcd_api::{Id, MemberRecord, Record};
 use jiff::Timestamp;
 
 use crate::{
+    manifest::{self, PodRequest, Start},
     member::Member,
     naming::Place,
     observed::{AlarmKind, Cluster, MemberList, Observed},
+    planted::{self, Defect},
     rollout::{self, Outdated},
     spec::Plan,
     version::Version,
@@ -25,8 +27,8 @@ pub(crate) struct Situation<'a> {
     pub(crate) now: Timestamp,
     /// Members of the incarnation that serves, by age.
     pub(crate) members: Vec<Member<'a>>,
-    /// What is not as it should be, by place in `members`: looked at once, for it takes a pod to be made for each.
-    outdated: OnceCell<(Version, Vec<(usize, Outdated)>)>,
+    /// Digests of pods as they should be, without and with a claim: made once, for it takes a pod to be made.
+    digests: [OnceCell<(Version, String)>; 2],
 }
 
 impl<'a> Situation<'a> {
@@ -43,7 +45,7 @@ impl<'a> Situation<'a> {
         let mut members: Vec<Member<'a>> =
             current.map(|member| Member::of(member, observed, record, list, place)).collect();
         members.sort_by_key(|member| member.record.serial);
-        Self { cluster, plan, observed, record, now, members, outdated: OnceCell::new() }
+        Self { cluster, plan, observed, record, now, members, digests: Default::default() }
     }
 
     pub(crate) fn place(&self) -> Place<'a> {
@@ -91,9 +93,13 @@ impl<'a> Situation<'a> {
         self.voters().filter(|member| member.status().is_some() && member.pod.is_some()).count()
     }
 
-    /// Would the others still agree if this voter were gone?
+    /// Can this voter be removed? All that are well have to agree to it, itself included if it is; and the others have to
+    /// be enough to agree afterwards.
     pub(crate) fn can_spare(&self, name: &str) -> bool {
-        self.agreed().is_some() && self.healthy_without(name) >= self.quorum()
+        let others = self.healthy_without(name);
+        let itself = usize::from(self.member(name).is_some_and(Member::is_healthy));
+        let left = self.voter_count().saturating_sub(1);
+        self.agreed().is_some() && left > 0 && others + itself >= self.quorum() && others >= quorum(left)
     }
 
     /// The first voter beside `name` that is not entirely well; a stranger counts as such.
@@ -109,6 +115,9 @@ impl<'a> Situation<'a> {
 
     /// Is everybody else well, so that this member may be taken out of service for a while?
     pub(crate) fn may_disturb(&self, name: &str) -> bool {
+        if planted::has(Defect::RunningIsReady) {
+            return self.first_unfit(name).is_none();
+        }
         self.agreed().is_some()
             && self.first_unfit(name).is_none()
             && self.healthy_without(name) >= self.needed_without()
@@ -162,13 +171,27 @@ impl<'a> Situation<'a> {
 
     /// Voters whose pod or data is not what it should be for this version, by age.
     pub(crate) fn outdated(&self, version: Version) -> Vec<(&Member<'a>, Outdated)> {
-        let look = || {
-            let members = self.members.iter().enumerate().filter(|(_, member)| member.votes());
-            members.filter_map(|(at, member)| Some((at, rollout::outdated(self, member, version)?))).collect()
+        let voters = self.voters();
+        voters.filter_map(|member| Some((member, rollout::outdated(self, member, version)?))).collect()
+    }
+
+    /// The digest of the pod of a member of this version, with or without a claim.
+    pub(crate) fn digest(&self, claim: bool, version: Version) -> String {
+        let make = || {
+            let member = MemberRecord { claim, ..MemberRecord::default() };
+            let trust = self.plan.tls.trust(&self.observed.secrets);
+            manifest::pod_digest(&PodRequest {
+                cluster: self.cluster,
+                plan: self.plan,
+                member: &member,
+                version,
+                start: Start::Existing { members: &[] },
+                trust: &trust,
+            })
         };
-        let (of, known) = self.outdated.get_or_init(|| (version, look()));
-        let found = if *of == version { known.clone() } else { look() };
-        found.into_iter().filter_map(|(at, how)| Some((self.members.get(at)?, how))).collect()
+        let [without, with] = &self.digests;
+        let (of, known) = if claim { with } else { without }.get_or_init(|| (version, make()));
+        if *of == version { known.clone() } else { make() }
     }
 
     /// Members of incarnations before and after the one that serves.

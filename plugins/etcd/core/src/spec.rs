@@ -1,14 +1,14 @@
 //! What was asked for, read and checked. The definitions check most of it at the door; objects that came in by another way
 //! are told the same here.
 
-use etcd_api::{EtcdClusterSpec, EtcdOptions, PodPolicy, RecoveryPolicy, names};
+use etcd_api::{EtcdClusterSpec, EtcdOptions, PodPolicy, Record, RecoveryPolicy, Repair, names};
 use jiff::SignedDuration;
 
 use crate::{
     observed::Cluster,
     schedule::{Schedule, ScheduleError},
     tls::Tls,
-    version::{Version, VersionError},
+    version::{SUPPORTED_MINORS, Version, VersionError},
 };
 
 /// How many members there may be at most.
@@ -129,6 +129,24 @@ impl Plan {
                 },
             }),
             _ => Err(wrong),
+        }
+    }
+
+    /// What stands in for a spec that cannot be read while members are only looked at.
+    pub(crate) fn of_bystander(cluster: &Cluster, record: &Record) -> Self {
+        let version = record.members.iter().filter_map(|member| member.version.parse().ok()).min();
+        let (lowest, _) = SUPPORTED_MINORS;
+        Self {
+            size: record.members.iter().filter(|member| member.voter).count(),
+            version: version.unwrap_or(Version { major: 3, minor: lowest, patch: 0 }),
+            repository: cluster.spec.repository.clone(),
+            paused: cluster.spec.paused,
+            pod: PodPolicy::default(),
+            tls: Tls::default(),
+            options: EtcdOptions::default(),
+            defragmentation: None,
+            replace_after: seconds(Repair::default().replace_after_second),
+            recovery: (RecoveryPolicy::Never, SignedDuration::ZERO),
         }
     }
 

@@ -133,7 +133,7 @@ impl World {
     pub fn boot(&mut self, pod: &str) {
         let start = self.start(pod);
         let empty = self.disk(pod).is_some_and(|disk| disk.identity.is_none());
-        let Some(found) = self.objects.pods.get_mut(pod) else { return };
+        let Some(found) = self.objects.pod_mut(pod) else { return };
         match start {
             Start::Runs(disk) => {
                 let version = found.tagged().to_owned();
@@ -156,7 +156,7 @@ impl World {
                 if why.contains(" 3.") {
                     self.violations.push(format!("{pod} cannot run its version: {why}"));
                 }
-                if let Some(found) = self.objects.pods.get_mut(pod) {
+                if let Some(found) = self.objects.pod_mut(pod) {
                     found.crashed = Some(why);
                 }
             }

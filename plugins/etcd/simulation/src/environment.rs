@@ -3,7 +3,10 @@
 use std::{fmt, rc::Rc};
 
 use etcd_api::Id;
-use etcd_core::{observed::AlarmKind, version::Version};
+use etcd_core::{
+    observed::{AlarmKind, HookState},
+    version::Version,
+};
 
 use crate::{
     boot::Start,
@@ -40,6 +43,8 @@ pub enum Happening {
     Version(Id),
     /// A storage format is brought to what the members agreed on.
     Storage(String),
+    /// Other plugins are done with preparing, or cannot.
+    Prepared,
     /// A client writes a value.
     Write(String),
 }
@@ -67,6 +72,9 @@ impl World {
             || !self.objects.services.is_empty();
         if self.objects.owner.is_none() && left {
             all.push(Happening::Collect);
+        }
+        if self.hook.as_ref().is_some_and(|hook| hook.state == HookState::Pending) {
+            all.push(Happening::Prepared);
         }
         for cluster in self.leaders.keys().filter(|cluster| self.next_version(**cluster).is_some()) {
             all.push(Happening::Version(*cluster));
@@ -185,6 +193,19 @@ impl World {
         self.check_kept();
     }
 
+    /// Another member is elected, if there is one that can be.
+    pub fn move_lead(&mut self) {
+        let Some(cluster) = self.cluster() else { return };
+        let leads = self.leader(cluster).map(|(pod, _)| pod);
+        let mut pods = self.pod_names().into_iter().filter(|pod| Some(pod) != leads.as_ref());
+        let other =
+            pods.find(|pod| self.identity(pod).is_some_and(|(of, _)| of == cluster) && self.can_win(pod));
+        if let Some(other) = other {
+            self.elect(&other);
+            self.disturbances += 1;
+        }
+    }
+
     /// The minor that the members of a cluster are to be at next.
     fn next_version(&self, cluster: Id) -> Option<What> {
         let (leader, _) = self.leader(cluster)?;
@@ -256,13 +277,18 @@ impl World {
                     disk.storage = minor;
                 }
             }
+            Happening::Prepared => {
+                let state = self.hook_fails.clone().map_or(HookState::Done, HookState::Failed);
+                self.hook.iter_mut().for_each(|hook| hook.state = state.clone());
+                self.object_changed();
+            }
             Happening::Write(pod) => self.write(pod),
         }
     }
 
     /// Changes a pod.
     pub fn each_pod(&mut self, name: &str, change: impl FnOnce(&mut crate::objects::SimPod)) {
-        if let Some(pod) = self.objects.pods.get_mut(name) {
+        if let Some(pod) = self.objects.pod_mut(name) {
             change(pod);
         }
     }
@@ -291,11 +317,11 @@ impl World {
     }
 
     fn collect(&mut self) {
-        for pod in self.objects.pods.values_mut() {
+        for pod in self.objects.pods.values_mut().map(Rc::make_mut) {
             pod.seen.terminating.get_or_insert(self.now);
             pod.node_lost = false;
         }
-        for claim in self.objects.claims.values_mut() {
+        for claim in self.objects.claims.values_mut().map(Rc::make_mut) {
             claim.seen.terminating = true;
         }
         self.objects.services.clear();

@@ -1,9 +1,9 @@
 //! The objects of the small cluster.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, rc::Rc};
 
 use etcd_api::{EtcdClusterSpec, Record};
-use etcd_core::observed::{Claim, Pod, PodPhase};
+use etcd_core::observed::{Claim, Pod, PodPhase, Secret};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -138,7 +138,7 @@ pub struct SimClaim {
 #[derive(Debug, Clone)]
 pub struct SimOwner {
     /// What people ask for.
-    pub spec: EtcdClusterSpec,
+    pub spec: Rc<EtcdClusterSpec>,
     /// `metadata.generation`.
     pub generation: i64,
     /// `metadata.resourceVersion`.
@@ -146,9 +146,21 @@ pub struct SimOwner {
     /// It is being deleted.
     pub deleting: bool,
     /// `status.record`.
-    pub record: Record,
+    pub record: Rc<Record>,
     /// `status.phase` is `Running`.
     pub announced: bool,
+}
+
+impl Objects {
+    /// A pod, to change it.
+    pub fn pod_mut(&mut self, name: &str) -> Option<&mut SimPod> {
+        self.pods.get_mut(name).map(Rc::make_mut)
+    }
+
+    /// A claim, to change it.
+    pub fn claim_mut(&mut self, name: &str) -> Option<&mut SimClaim> {
+        self.claims.get_mut(name).map(Rc::make_mut)
+    }
 }
 
 /// Everything in the API server.
@@ -157,11 +169,13 @@ pub struct Objects {
     /// The `EtcdCluster`; none once it is gone.
     pub owner: Option<SimOwner>,
     /// Pods by name.
-    pub pods: BTreeMap<String, SimPod>,
+    pub pods: BTreeMap<String, Rc<SimPod>>,
     /// Claims by name.
-    pub claims: BTreeMap<String, SimClaim>,
+    pub claims: BTreeMap<String, Rc<SimClaim>>,
     /// Selectors of Services by name.
     pub services: BTreeMap<String, BTreeMap<String, String>>,
+    /// Secrets by name.
+    pub secrets: BTreeMap<String, Secret>,
     /// `minAvailable` of the disruption budget.
     pub min_available: Option<i64>,
 }

@@ -1,11 +1,11 @@
 //! What an operator sees of it.
 
-use std::{collections::BTreeMap, rc::Rc};
+use std::rc::Rc;
 
 use etcd_api::Id;
 use etcd_core::{
     RestoreOrder,
-    observed::{Alarm, Answer, Cluster, Etcd, HookState, ListedMember, MemberList, Observed, Status, View},
+    observed::{Alarm, Answer, Cluster, Etcd, ListedMember, MemberList, Observed, Status, View},
 };
 
 use crate::{
@@ -23,7 +23,7 @@ pub fn observe(world: &World, objects: &Objects, view: View) -> Option<(Cluster,
         uid: UID.to_owned(),
         generation: owner.generation,
         deleting: owner.deleting,
-        spec: owner.spec.clone(),
+        spec: (*owner.spec).clone(),
     };
     let restore = world.backup.as_ref().map(|backup| RestoreOrder {
         uid: backup.uid.clone(),
@@ -33,15 +33,15 @@ pub fn observe(world: &World, objects: &Objects, view: View) -> Option<(Cluster,
     });
     let observed = Observed {
         view,
-        record: owner.record.clone(),
+        record: (*owner.record).clone(),
         announced: owner.announced,
         pods: objects.pods.values().map(|pod| pod.seen.clone()).collect(),
         claims: objects.claims.values().map(|claim| claim.seen.clone()).collect(),
         services: objects.services.clone(),
-        secrets: BTreeMap::new(),
+        secrets: objects.secrets.clone(),
         etcd: ask(world, objects),
         restore,
-        hook: Some(HookState::Done),
+        hook: world.hook.clone(),
     };
     Some((cluster, observed))
 }

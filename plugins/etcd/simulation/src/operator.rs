@@ -1,35 +1,37 @@
 //! The operator: it looks, decides, writes the record, acts and tells, one call at a time, and dies in between.
 
+use std::rc::Rc;
+
 use etcd_core::{
     act::Act,
     decide,
     decision::Decision,
-    observed::{Observed, View},
+    observed::{Etcd, Observed, View},
+    refusal::Refusal,
 };
 use jiff::{SignedDuration, Timestamp};
 
-use crate::{observe::observe, world::World};
+use crate::{
+    mishap::{At, How, Mishap, No},
+    observe::observe,
+    world::World,
+};
 
-/// When and how the operator dies, or is not answered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Crash {
-    /// At which of its writing calls, counted from 1.
-    pub call: u32,
-    /// How.
-    pub how: How,
-    /// How many changes the cache lags behind after the restart.
-    pub stale: usize,
+/// A mistake around the decisions, switched on to see that it is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Slip {
+    /// It acts on what a cache says, and writes its record whether the object has changed since or not.
+    TrustsCache,
 }
 
-/// How a call goes wrong.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum How {
-    /// It dies before the call.
-    Before,
-    /// It dies after the call.
-    After,
-    /// The call is carried out, and nobody says so.
-    Lost,
+/// Whom a request goes to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Target {
+    /// The API server.
+    #[default]
+    Kubernetes,
+    /// etcd.
+    Etcd,
 }
 
 /// Where the operator is.
@@ -70,20 +72,24 @@ pub struct Operator {
     due: Option<Timestamp>,
     /// How many changes its cache lags behind.
     lag: usize,
-    /// Writing calls so far.
+    /// Requests that change something, so far.
     pub calls: u32,
-    /// Calls that went wrong and how.
-    pub crashes: Vec<Crash>,
-    /// Acts that were carried out, for people.
-    pub log: Vec<String>,
-    /// The first lines of the log that were dropped.
-    refusals: u32,
+    /// Looks so far.
+    pub looks: u32,
+    /// Those that go wrong, and how.
+    pub mishaps: Vec<Mishap>,
+    /// What it did, for people, if they want to know.
+    pub log: Option<Vec<String>>,
+    /// Whom the last request that changes something went to.
+    pub target: Target,
+    /// A mistake it makes.
+    pub slip: Option<Slip>,
 }
 
 impl Operator {
-    /// An operator that goes wrong at these calls.
-    pub fn with(crashes: Vec<Crash>) -> Self {
-        Self { crashes, woken: true, ..Self::default() }
+    /// An operator whose requests go wrong like this.
+    pub fn with(mishaps: Vec<Mishap>) -> Self {
+        Self { mishaps, woken: true, ..Self::default() }
     }
 
     /// Has it anything to do now?
@@ -125,18 +131,54 @@ impl Operator {
         }
     }
 
+    /// Its next request that changes something goes wrong.
+    pub fn trouble(&mut self, how: How) {
+        self.mishaps.push(Mishap { at: At::Call(self.calls + 1), how, stale: 0 });
+    }
+
+    fn say(&mut self, what: impl FnOnce() -> String) {
+        if let Some(log) = &mut self.log {
+            log.push(what());
+        }
+    }
+
+    fn mishap(&self, at: At) -> Option<Mishap> {
+        self.mishaps.iter().copied().find(|mishap| mishap.at == at)
+    }
+
     fn look(&mut self, world: &mut World) {
+        self.looks += 1;
+        let mishap = self.mishap(At::Look(self.looks));
+        if let Some(mishap) = mishap {
+            self.say(|| format!("{} ({mishap})", clock(world)));
+        }
+        match mishap {
+            Some(Mishap { how: How::Before | How::After | How::Lost, stale, .. }) => {
+                return self.restart(stale);
+            }
+            Some(Mishap { how: How::Refused(no), .. }) => {
+                return self.ended(world, End::Refused(no.refusal()));
+            }
+            Some(Mishap { how: How::LeaderMoves, .. }) => world.move_lead(),
+            Some(Mishap { how: How::Deaf, .. }) | None => {}
+        }
         let view = if self.live { View::Live } else { View::Cached };
         (self.woken, self.live, self.due) = (false, false, None);
         if self.lag == 0 {
             world.changed = false;
         }
         let shown = world.history.len().saturating_sub(1 + self.lag);
+        let trusts = self.slip == Some(Slip::TrustsCache);
         let objects = match (view, world.history.get(shown)) {
-            (View::Cached, Some(objects)) => objects.clone(),
-            _ => world.objects.clone(),
+            (View::Live, _) if !trusts => world.objects.clone(),
+            (_, Some(objects)) => objects.clone(),
+            (_, None) => world.objects.clone(),
         };
-        let Some((cluster, observed)) = observe(world, &objects, view) else { return };
+        let view = if trusts { View::Live } else { view };
+        let Some((cluster, mut observed)) = observe(world, &objects, view) else { return };
+        if mishap.is_some_and(|mishap| mishap.how == How::Deaf) {
+            observed.etcd = Etcd::default();
+        }
         let decision = decide(&cluster, &observed, world.now);
         let version = objects.owner.as_ref().map_or(0, |owner| owner.version);
         let paused = cluster.spec.paused && !cluster.deleting;
@@ -144,39 +186,44 @@ impl Operator {
         self.stage = Stage::Decided(Box::new(Round { decision, observed, paused, version, disturbances }));
     }
 
-    /// Makes a writing call, or dies over it. Answers whether it went well.
+    /// Makes a request that changes something, or dies over it. Answers whether it went well.
     fn call(
         &mut self,
         world: &mut World,
-        call: impl FnOnce(&mut World) -> Result<(), String>,
+        call: impl FnOnce(&mut World) -> Result<(), Refusal>,
     ) -> Result<(), End> {
         self.calls += 1;
-        let crash = self.crashes.iter().copied().find(|crash| crash.call == self.calls);
-        if let Some(crash) = crash.filter(|crash| crash.how == How::Before) {
-            self.log.push("  (dies before)".to_owned());
-            return Err(End::Died(crash.stale));
-        }
-        let answer = call(world);
-        match crash {
-            Some(Crash { how: How::Lost, .. }) => {
-                self.log.push("  (no answer)".to_owned());
-                Err(End::Refused("no answer".to_owned()))
+        let Some(mishap) = self.mishap(At::Call(self.calls)) else {
+            return call(world).map_err(End::Refused);
+        };
+        self.say(|| format!("  ({mishap})"));
+        match mishap.how {
+            How::Before => Err(End::Died(mishap.stale)),
+            How::After => {
+                // What it was told dies with it.
+                let _ = call(world);
+                Err(End::Died(mishap.stale))
             }
-            Some(crash) => {
-                self.log.push("  (dies after)".to_owned());
-                Err(End::Died(crash.stale))
+            How::Lost => {
+                let _ = call(world);
+                Err(End::Refused(No::TimedOut.refusal()))
             }
-            None => answer.map_err(End::Refused),
+            How::Refused(no) => Err(End::Refused(no.refusal())),
+            How::LeaderMoves => {
+                world.move_lead();
+                call(world).map_err(End::Refused)
+            }
+            How::Deaf => call(world).map_err(End::Refused),
         }
     }
 
     fn ended(&mut self, world: &World, end: End) {
         match end {
             End::Died(stale) => self.restart(stale),
-            End::Refused(why) => {
-                self.log.push(format!("  refused: {why}"));
-                self.refusals += 1;
-                self.due = Some(world.now + SignedDuration::from_secs(2));
+            End::Refused(refusal) => {
+                self.say(|| format!("  refused: {refusal}"));
+                let wait = SignedDuration::try_from(refusal.retry()).unwrap_or(SignedDuration::from_secs(1));
+                self.due = Some(world.now + wait);
             }
         }
     }
@@ -187,17 +234,23 @@ impl Operator {
             return;
         }
         let (record, version) = (round.decision.record.clone(), round.version);
-        let change = record.change.as_ref().map(|change| format!("{:?} {}", change.kind, change.member));
-        self.log.push(format!("{} record {}", clock(world), change.unwrap_or_default()));
+        self.say(|| {
+            let change = record.change.as_ref().map(|change| format!("{:?} {}", change.kind, change.member));
+            format!("{} record {}", clock(world), change.unwrap_or_default())
+        });
+        self.target = Target::Kubernetes;
+        let overwrites = self.slip == Some(Slip::TrustsCache);
         let result = self.call(world, |world| {
-            let Some(owner) = &world.objects.owner else { return Err("not found".to_owned()) };
-            if owner.version != version {
-                return Err("conflict".to_owned());
+            let Some(owner) = &world.objects.owner else {
+                return Err(Refusal::Outdated("not found".to_owned()));
+            };
+            if owner.version != version && !overwrites {
+                return Err(No::Conflict.refusal());
             }
             let before = owner.record.clone();
             world.watch_record(&before, &record);
             if let Some(owner) = &mut world.objects.owner {
-                owner.record = record;
+                owner.record = Rc::new(record);
                 owner.version += 1;
             }
             world.history.push(world.objects.clone());
@@ -222,14 +275,23 @@ impl Operator {
             }
             _ => {}
         }
-        self.log.push(format!("{} {}", clock(world), short(&act)));
-        let undisturbed = world.disturbances == round.disturbances;
+        self.say(|| format!("{} {}", clock(world), short(&act)));
+        self.target = target(&act);
         let result = self.call(world, |world| {
+            // Another member may have been elected just before.
+            let undisturbed = world.disturbances == round.disturbances;
             world.watch(&act, &round.observed, round.paused, undisturbed);
             world.perform(&act)
         });
         match result {
             Ok(()) => self.stage = Stage::Acted(round),
+            Err(End::Refused(refusal)) => {
+                let told = refusal.told_in(round.decision.report.clone());
+                if told != round.decision.report {
+                    world.tell(&round.observed, &told);
+                }
+                self.ended(world, End::Refused(refusal));
+            }
             Err(end) => self.ended(world, end),
         }
     }
@@ -238,11 +300,12 @@ impl Operator {
         let Round { decision, observed, .. } = *round;
         let same =
             world.status.as_ref() == Some(&decision.report.status) && decision.report.events.is_empty();
-        let known = world.standing == format!("{:?}", decision.report.standing);
+        let known = world.standing.as_ref() == Some(&decision.report.standing);
         if !(same && known) {
             let report = decision.report.clone();
+            self.target = Target::Kubernetes;
             if let Err(end) = self.call(world, |world| {
-                world.tell(&report);
+                world.tell(&observed, &report);
                 Ok(())
             }) {
                 self.ended(world, end);
@@ -261,11 +324,26 @@ impl Operator {
 /// Why a round ended early.
 enum End {
     Died(usize),
-    Refused(String),
+    Refused(Refusal),
 }
 
 fn clock(world: &World) -> String {
     world.now.strftime("%H:%M:%S").to_string()
+}
+
+fn target(act: &Act) -> Target {
+    match act {
+        Act::MemberAdd { .. }
+        | Act::MemberPromote { .. }
+        | Act::MemberRemove { .. }
+        | Act::MoveLeader { .. }
+        | Act::Compact { .. }
+        | Act::Defragment { .. }
+        | Act::Disarm { .. }
+        | Act::DowngradeEnable { .. }
+        | Act::DowngradeCancel => Target::Etcd,
+        _ => Target::Kubernetes,
+    }
 }
 
 /// An act in few words.

@@ -1,12 +1,13 @@
 //! What comes of an act.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, rc::Rc};
 
 use etcd_api::Id;
 use etcd_core::{
     act::Act,
     decision::Report,
-    observed::{AlarmKind, Claim},
+    observed::{AlarmKind, Claim, Hook, HookState, Observed, Secret},
+    refusal::Refusal,
 };
 use serde_json::Value;
 
@@ -22,15 +23,43 @@ impl World {
     ///
     /// # Errors
     /// The words of whoever refused.
-    pub fn perform(&mut self, act: &Act) -> Result<(), String> {
+    pub fn perform(&mut self, act: &Act) -> Result<(), Refusal> {
         match act {
-            Act::Nothing | Act::Look | Act::Announce { .. } | Act::Issue(_) => Ok(()),
-            Act::CreatePod(object) => self.create_pod(object),
-            Act::CreateClaim(object) => self.create_claim(object),
-            Act::DeletePod { name, uid } => self.delete_pod(name, uid),
-            Act::DeleteClaim { name, uid } => self.delete_claim(name, uid),
+            Act::Nothing | Act::Look => Ok(()),
+            Act::Announce { change, .. } => {
+                if self.hook.as_ref().is_none_or(|hook| hook.change != *change) {
+                    self.hook = Some(Hook { change: change.clone(), state: HookState::Pending });
+                    self.announced.push(change.clone());
+                    self.object_changed();
+                }
+                Ok(())
+            }
+            Act::Issue(order) => {
+                let secret = Secret {
+                    keys: order.purpose.keys().into_iter().map(str::to_owned).collect(),
+                    authorities: "made for the cluster".to_owned(),
+                    expires: Some(self.now + order.validity),
+                    made_for: order.made_for.clone(),
+                };
+                self.objects.secrets.insert(order.secret.clone(), secret);
+                self.object_changed();
+                Ok(())
+            }
+            Act::CreatePod(_) if self.quota.is_some_and(|quota| self.objects.pods.len() >= quota) => {
+                Err(Refusal::Forbidden("exceeded quota: pods".to_owned()))
+            }
+            Act::CreatePod(object) => self.create_pod(object).map_err(Refusal::Outdated),
+            Act::CreateClaim(object) => self.create_claim(object).map_err(Refusal::Outdated),
+            Act::DeletePod { name, uid } => {
+                self.delete_pod(name, uid);
+                Ok(())
+            }
+            Act::DeleteClaim { name, uid } => {
+                self.delete_claim(name, uid);
+                Ok(())
+            }
             Act::PatchImage { name, uid, image, version } => {
-                let Some(pod) = self.objects.pods.get_mut(name).filter(|pod| pod.seen.uid == *uid) else {
+                let Some(pod) = self.objects.pod_mut(name).filter(|pod| pod.seen.uid == *uid) else {
                     return Ok(());
                 };
                 pod.seen.image.clone_from(image);
@@ -41,8 +70,7 @@ impl World {
                 Ok(())
             }
             Act::ExpandClaim { name, uid, storage } => {
-                if let Some(claim) = self.objects.claims.get_mut(name).filter(|claim| claim.seen.uid == *uid)
-                {
+                if let Some(claim) = self.objects.claim_mut(name).filter(|claim| claim.seen.uid == *uid) {
                     claim.seen.storage.clone_from(storage);
                     self.object_changed();
                 }
@@ -53,7 +81,7 @@ impl World {
                 self.object_changed();
                 Ok(())
             }
-            _ => self.ask(act),
+            _ => self.ask(act).map_err(Refusal::Etcd),
         }
     }
 
@@ -97,7 +125,7 @@ impl World {
             self.violate(format!("the pod {name} wants a claim that is not there"));
         }
         *self.created.entry(format!("pod {name}")).or_default() += 1;
-        self.objects.pods.insert(name, pod);
+        self.objects.pods.insert(name, Rc::new(pod));
         self.object_changed();
         Ok(())
     }
@@ -119,31 +147,30 @@ impl World {
             digest: text("/metadata/annotations/etcd.database.coreos.com~1digest"),
         };
         *self.created.entry(format!("claim {name}")).or_default() += 1;
-        self.objects.claims.insert(name, SimClaim { seen, disk: Disk::default() });
+        self.objects.claims.insert(name, Rc::new(SimClaim { seen, disk: Disk::default() }));
         self.object_changed();
         Ok(())
     }
 
-    fn delete_pod(&mut self, name: &str, uid: &str) -> Result<(), String> {
+    fn delete_pod(&mut self, name: &str, uid: &str) {
         let now = self.now;
-        if let Some(pod) = self.objects.pods.get_mut(name).filter(|pod| pod.seen.uid == uid) {
+        if let Some(pod) = self.objects.pod_mut(name).filter(|pod| pod.seen.uid == uid) {
             pod.seen.terminating.get_or_insert(now);
             pod.by_operator = true;
             self.object_changed();
         }
-        Ok(())
     }
 
-    fn delete_claim(&mut self, name: &str, uid: &str) -> Result<(), String> {
-        if let Some(claim) = self.objects.claims.get_mut(name).filter(|claim| claim.seen.uid == uid) {
+    fn delete_claim(&mut self, name: &str, uid: &str) {
+        if let Some(claim) = self.objects.claim_mut(name).filter(|claim| claim.seen.uid == uid) {
             claim.seen.terminating = true;
             self.object_changed();
         }
-        Ok(())
     }
 
     /// Tells a report: the status without the record, conditions, events, Services and the disruption budget.
-    pub fn tell(&mut self, report: &Report) {
+    pub fn tell(&mut self, observed: &Observed, report: &Report) {
+        self.watch_report(observed, report);
         for condition in &report.conditions {
             let value = (condition.status, condition.reason.to_owned());
             self.conditions.insert(condition.kind.to_owned(), value);
@@ -154,7 +181,7 @@ impl World {
         for event in &report.events {
             self.told.push((event.reason.to_owned(), event.message.clone()));
         }
-        self.standing = format!("{:?}", report.standing);
+        self.standing = Some(report.standing.clone());
         self.status = Some(report.status.clone());
         let mut changed = false;
         for child in &report.children {

@@ -1,13 +1,16 @@
-//! One run: a scene, a seed, and what goes wrong in it.
+//! One run: a scene, and what goes wrong in it.
 
-use etcd_core::observed::AlarmKind;
+use std::rc::Rc;
+
 use fastrand::Rng;
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::{
+    accident::{Accident, What},
     environment::Happening,
     fault::Fault,
-    operator::{Crash, Operator},
+    mishap::Mishap,
+    operator::Operator,
     scene::{Scene, Step, Who},
     world::World,
 };
@@ -15,7 +18,9 @@ use crate::{
 /// How long one thing takes.
 const MOMENT: SignedDuration = SignedDuration::from_millis(200);
 /// How long nothing may happen until it is taken for rest.
-const REST: SignedDuration = SignedDuration::from_mins(25);
+const REST: SignedDuration = SignedDuration::from_mins(14);
+/// How late the operator may be woken when nothing happens.
+const LATE: SignedDuration = SignedDuration::from_mins(3);
 /// Things that happen until it is taken for unrest.
 const LONGEST: u32 = 20_000;
 
@@ -36,54 +41,118 @@ pub struct Play {
     /// The operator.
     pub operator: Operator,
     order: Order,
-    /// What happened, a line each.
-    pub trace: Vec<String>,
-    happened: u32,
-    /// Faults that are still to come, by chance.
-    pub faults_left: u32,
-    /// Deaths of the operator that are still to come, by chance.
-    pub deaths_left: u32,
+    /// What happened, a line each, if somebody wants to know.
+    pub trace: Option<Vec<String>>,
+    /// Moments so far.
+    pub happened: u32,
+    /// What still goes wrong, by moment.
+    accidents: Vec<Accident>,
     /// Values that clients still write.
     writes_left: u32,
+    /// Lines of the operator that are in the trace.
     logged: usize,
+    /// The next step of the scene.
+    next: usize,
+    /// What only people can cure was cured.
+    healed: bool,
+    /// Steps do not wait for rest: moments until the next one.
+    haste: Option<u32>,
+    hasty: bool,
+    quiet_since: Timestamp,
+    print: (u64, u32, usize),
 }
 
 impl Play {
     /// A run of a scene up to its beginning.
-    pub fn new(scene: &Scene, order: Order, crashes: Vec<Crash>) -> Self {
+    pub fn new(scene: &Scene, order: Order, mishaps: Vec<Mishap>) -> Self {
+        let world = World::new(scene.spec.clone());
+        let quiet_since = world.now;
         Self {
-            world: World::new(scene.spec.clone()),
-            operator: Operator::with(crashes),
+            world,
+            operator: Operator::with(mishaps),
             order,
-            trace: Vec::new(),
+            trace: None,
             happened: 0,
-            faults_left: 0,
-            deaths_left: 0,
+            accidents: Vec::new(),
             writes_left: 40,
             logged: 0,
+            next: 0,
+            healed: false,
+            haste: None,
+            hasty: false,
+            quiet_since,
+            print: (0, 0, 0),
         }
     }
 
-    /// Plays the scene to its end. Every step waits until the one before has come to rest, or does not if `hasty`.
-    pub fn run(&mut self, scene: &Scene, hasty: bool) {
-        for step in &scene.steps {
-            if hasty {
-                let moments = self.below(60);
-                self.moments(moments);
-            } else {
-                self.settle();
-            }
-            self.take(step);
+    /// With accidents, and with steps that do not wait until the one before has come to rest if `hasty`.
+    pub fn with_accidents(mut self, accidents: Vec<Accident>, hasty: bool) -> Self {
+        (self.accidents, self.hasty) = (accidents, hasty);
+        if hasty {
+            self.haste = Some(self.below(60));
         }
-        self.settle();
-        self.heal();
-        self.settle();
+        self
+    }
+
+    /// With a trace of what happens.
+    pub fn traced(mut self) -> Self {
+        self.trace = Some(Vec::new());
+        self.operator.log = Some(Vec::new());
+        self
+    }
+
+    /// Plays the scene to its end.
+    pub fn run(&mut self, scene: &Scene) {
+        while self.advance(scene) {}
+    }
+
+    /// Plays one moment of the scene. Answers whether there is more to come.
+    pub fn advance(&mut self, scene: &Scene) -> bool {
+        if self.happened > LONGEST {
+            self.world.violate("it does not come to rest");
+            return false;
+        }
+        if self.is_over() && !self.go_on(scene) {
+            return false;
+        }
+        if !self.moment() {
+            self.world.now += LATE;
+        }
+        self.world.resync();
+        let print = (self.world.activity, self.operator.calls, self.accidents.len());
+        if print != self.print {
+            (self.print, self.quiet_since) = (print, self.world.now);
+        }
+        self.haste = self.haste.map(|moments| moments.saturating_sub(1));
+        true
+    }
+
+    /// Is it time for the next step?
+    fn is_over(&self) -> bool {
+        let rest = self.world.now.duration_since(self.quiet_since) >= REST;
+        self.haste.map_or(rest, |moments| moments == 0)
+    }
+
+    /// Takes the next step. Answers whether there is one.
+    fn go_on(&mut self, scene: &Scene) -> bool {
+        if let Some(step) = scene.steps.get(self.next) {
+            self.next += 1;
+            self.take(step);
+        } else if !self.healed {
+            self.healed = true;
+            self.heal();
+        } else {
+            return false;
+        }
+        let more = self.hasty && self.next < scene.steps.len();
+        self.haste = more.then(|| self.below(60) + 1);
+        self.quiet_since = self.world.now;
+        true
     }
 
     /// Cures what only people can cure: connections, and pods of nodes that are gone.
     fn heal(&mut self) {
-        self.faults_left = 0;
-        self.deaths_left = 0;
+        self.accidents.clear();
         for name in self.world.pod_names() {
             let Some(pod) = self.world.objects.pods.get(&name) else { continue };
             if pod.node_lost {
@@ -95,11 +164,11 @@ impl Play {
     }
 
     fn take(&mut self, step: &Step) {
-        self.trace.push(format!("-- {step}"));
+        self.say(|| format!("-- {step}"));
         match step {
             Step::Spec(_, change) => {
                 if let Some(owner) = &mut self.world.objects.owner {
-                    change(&mut owner.spec);
+                    change(Rc::make_mut(&mut owner.spec));
                     owner.generation += 1;
                     owner.version += 1;
                 }
@@ -116,6 +185,10 @@ impl Play {
             Step::Backup(uid) => {
                 let values = self.world.kept.iter().map(|(_, value)| *value).collect();
                 self.world.backup = Some(crate::world::Backup { uid: (*uid).to_owned(), values });
+                self.world.object_changed();
+            }
+            Step::World(_, change) => {
+                change(&mut self.world);
                 self.world.object_changed();
             }
             Step::Fault(what, who) => {
@@ -143,9 +216,15 @@ impl Play {
     }
 
     fn fail(&mut self, fault: &Fault) {
-        self.trace.push(format!("!! {fault}"));
+        self.say(|| format!("!! {fault}"));
         self.world.fail(fault);
         self.world.watch_members();
+    }
+
+    fn say(&mut self, what: impl FnOnce() -> String) {
+        if let Some(trace) = &mut self.trace {
+            trace.push(what());
+        }
     }
 
     fn below(&mut self, limit: u32) -> u32 {
@@ -153,38 +232,6 @@ impl Play {
             Order::Fixed => 0,
             Order::Chance(rng) => rng.u32(0..limit.max(1)),
         }
-    }
-
-    fn moments(&mut self, count: u32) {
-        for _ in 0..count {
-            self.moment();
-        }
-    }
-
-    /// Until nothing happens any more for a long while.
-    pub fn settle(&mut self) {
-        let mut quiet_since = self.world.now;
-        let mut print = self.print();
-        while self.world.now.duration_since(quiet_since) < REST {
-            if !self.moment() {
-                let next = self.world.now + SignedDuration::from_secs(60);
-                let due = self.operator.due().unwrap_or(next);
-                self.world.now = due.min(next).max(self.world.now + MOMENT);
-            }
-            let now = self.print();
-            if now != print {
-                (print, quiet_since) = (now, self.world.now);
-            }
-            if self.happened > LONGEST {
-                self.world.violate("it does not come to rest");
-                return;
-            }
-        }
-    }
-
-    /// What tells whether anything has happened; clients and looks do not count.
-    fn print(&self) -> (u64, u32, u32, u32) {
-        (self.world.activity, self.operator.calls, self.faults_left, self.deaths_left)
     }
 
     /// Lets one thing happen. Answers whether there was any.
@@ -214,7 +261,8 @@ impl Play {
                 let index = usize::try_from(choice).unwrap_or(0).min(happenings.len().saturating_sub(1));
                 if !happenings.is_empty() {
                     let what = happenings.swap_remove(index);
-                    self.happen(&what);
+                    self.say(|| format!("   {what}"));
+                    self.world.happen(&what);
                 }
             }
         }
@@ -222,34 +270,34 @@ impl Play {
         true
     }
 
-    fn happen(&mut self, what: &Happening) {
-        self.trace.push(format!("   {what}"));
-        self.world.happen(what);
-    }
-
     /// Copies what the operator says of itself into the trace.
     fn log(&mut self) {
-        let new: Vec<String> = self.operator.log.iter().skip(self.logged).cloned().collect();
-        self.logged = self.operator.log.len();
-        self.trace.extend(new.into_iter().map(|line| format!("op {line}")));
+        if let (Some(trace), Some(log)) = (&mut self.trace, &self.operator.log) {
+            trace.extend(log.iter().skip(self.logged).map(|line| format!("op {line}")));
+            self.logged = log.len();
+        }
     }
 
-    /// Faults and deaths, by chance.
+    /// Lets go wrong what is due.
     fn by_accident(&mut self) {
-        if self.faults_left > 0 && self.below(40) == 1 {
-            self.faults_left -= 1;
-            let possible = self.world.possible_faults();
-            let index = self.below(u32::try_from(possible.len()).unwrap_or(0));
-            if let Some(fault) = possible.get(usize::try_from(index).unwrap_or(0)) {
-                let fault = fault.clone();
-                self.fail(&fault);
+        let now = self.happened;
+        let Some(index) = self.accidents.iter().position(|accident| accident.at <= now) else { return };
+        let accident = self.accidents.swap_remove(index);
+        match accident.what {
+            What::Fault(number) => {
+                let possible = self.world.possible_faults();
+                let count = possible.len().max(1);
+                let fault = possible.get(usize::try_from(number).unwrap_or(0) % count).cloned();
+                if let Some(fault) = fault {
+                    self.fail(&fault);
+                }
             }
-        }
-        if self.deaths_left > 0 && self.below(30) == 1 {
-            self.deaths_left -= 1;
-            let stale = usize::try_from(self.below(6)).unwrap_or(0);
-            self.trace.push(format!("!! the operator dies, and its cache lags by {stale}"));
-            self.operator.restart(stale);
+            What::Death(stale) => {
+                self.say(|| format!("!! the operator dies, and its successor's cache lags by {stale}"));
+                self.operator.restart(stale);
+            }
+            What::Trouble(how) => self.operator.trouble(how),
+            What::Hide => self.world.hidden = Some(self.world.changes + 1),
         }
     }
 
@@ -266,90 +314,8 @@ impl Play {
         }
     }
 
-    /// Clients write so many values more.
-    pub fn more_writes(&mut self, count: u32) {
-        self.writes_left += count;
-    }
-
-    /// Is nothing wrong at the end? `lost`: the data of a majority was destroyed, and nobody asked to go on without.
-    pub fn verdict(&self) -> Result<(), String> {
-        let mut wrong = self.world.violations.clone();
-        match &self.world.objects.owner {
-            None => self.is_gone(&mut wrong),
-            Some(_) => self.is_whole(&mut wrong),
-        }
-        if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
-    }
-
-    fn is_gone(&self, wrong: &mut Vec<String>) {
-        let objects = &self.world.objects;
-        if !objects.pods.is_empty() || !objects.claims.is_empty() || !objects.services.is_empty() {
-            wrong.push("something is left of a cluster that was deleted".to_owned());
-        }
-    }
-
-    fn is_whole(&self, wrong: &mut Vec<String>) {
-        let Some(owner) = &self.world.objects.owner else { return };
-        let size = usize::try_from(owner.spec.size).unwrap_or(0);
-        let cluster = owner.record.cluster_id;
-        let lost = cluster.is_some_and(|cluster| {
-            self.world.destroyed.contains(&cluster) && self.world.leader(cluster).is_none()
-        });
-        let available = self.world.conditions.get("Available");
-        if lost || (owner.announced && cluster.is_none()) {
-            if available.is_none_or(|(status, _)| *status) {
-                wrong.push(format!("the data of a majority is gone, and Available is {available:?}"));
-            }
-            return;
-        }
-        if owner.spec.paused {
-            return;
-        }
-        let state =
-            cluster.and_then(|cluster| self.world.leader(cluster)).map(|(pod, _)| self.world.state(&pod));
-        let Some(state) = state else {
-            wrong.push("nobody leads".to_owned());
-            return;
-        };
-        let mut expect = |what: &str, is: bool| {
-            if !is {
-                wrong.push(format!("{what} (standing: {})", self.world.standing));
-            }
-        };
-        expect("the number of voters is not the one asked for", state.voters().len() == size);
-        expect("there is a learner", state.members.len() == size);
-        expect("there are other pods than those of members", self.world.objects.pods.len() == size);
-        let claims = if owner.spec.pod.as_ref().is_some_and(|pod| pod.persistent_volume_claim_spec.is_some())
-        {
-            size
-        } else {
-            0
-        };
-        expect("there are other claims than those of members", self.world.objects.claims.len() == claims);
-        expect("a pod is not ready", self.world.objects.pods.values().all(|pod| pod.seen.ready));
-        let version = owner.spec.version.trim_start_matches('v');
-        let run = self
-            .world
-            .objects
-            .pods
-            .values()
-            .all(|pod| pod.process.as_ref().is_some_and(|process| process.version == version));
-        expect("a member runs another version", run);
-        expect("a change is under way", owner.record.change.is_none() && owner.record.upgrade.is_none());
-        expect("members are remembered that are none", owner.record.members.len() == size);
-        expect("Available is not true", available.is_some_and(|(status, _)| *status));
-        expect("other conditions are left", self.world.conditions.len() == 1);
-        expect("it is not said to be ready", self.world.standing == "Ready");
-        let budget = i64::try_from(size / 2 + 1).ok();
-        expect("the disruption budget does not fit", self.world.objects.min_available == budget);
-        let corrupt = state.alarms.iter().any(|(_, kind)| *kind == AlarmKind::Corrupt);
-        expect("an alarm is raised", !corrupt && state.alarms.is_empty());
-        let ready = self.world.status.as_ref().map_or(0, |status| status.members.ready.len());
-        expect("the status tells of other ready members", ready == size);
-    }
-
     /// What happened, as text.
     pub fn story(&self) -> String {
-        self.trace.join("\n")
+        self.trace.as_deref().unwrap_or_default().join("\n")
     }
 }

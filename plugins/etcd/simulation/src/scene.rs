@@ -2,16 +2,16 @@
 
 use std::fmt;
 
-use etcd_api::EtcdClusterSpec;
-use serde_json::{Value, json};
+use etcd_api::{EtcdClusterSpec, PodPolicy, names};
+use serde_json::json;
 
-use crate::fault::Fault;
+use crate::{fault::Fault, world::World};
 
 /// What is played.
 #[derive(Debug, Clone)]
 pub struct Scene {
     /// Its name.
-    pub name: &'static str,
+    pub name: String,
     /// What is asked for at first.
     pub spec: EtcdClusterSpec,
     /// What people do and what goes wrong, one after the other.
@@ -29,6 +29,8 @@ pub enum Step {
     LoseImage(&'static str),
     /// A backup of what is there is to be restored, by an `EtcdRestore` with this uid.
     Backup(&'static str),
+    /// Something else becomes different.
+    World(&'static str, fn(&mut World)),
     /// Something goes wrong with members.
     Fault(fn(String) -> Fault, Who),
 }
@@ -54,6 +56,7 @@ impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Spec(what, _) => write!(f, "spec: {what}"),
+            Self::World(what, _) => f.write_str(what),
             Self::Delete => f.write_str("the object is deleted"),
             Self::LoseImage(version) => write!(f, "there is no image of {version}"),
             Self::Backup(_) => f.write_str("a backup is restored"),
@@ -62,16 +65,27 @@ impl fmt::Display for Step {
     }
 }
 
+impl Scene {
+    /// A scene in which so many members are asked for, with or without claims, and nothing happens.
+    pub fn of(size: i32, version: &str, claims: bool) -> Self {
+        Self { name: String::new(), spec: spec(size, version, claims), steps: Vec::new() }
+    }
+}
+
 /// A spec of so many members, with or without claims.
-///
-/// # Errors
-/// Never: the fields are those of the type.
-pub fn spec(size: i32, version: &str, claims: bool) -> Result<EtcdClusterSpec, serde_json::Error> {
+pub fn spec(size: i32, version: &str, claims: bool) -> EtcdClusterSpec {
     let claim = json!({"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}});
-    let pod = if claims {
-        json!({"persistentVolumeClaimSpec": claim})
-    } else {
-        Value::Object(serde_json::Map::new())
-    };
-    serde_json::from_value(json!({"size": size, "version": version, "pod": pod}))
+    let template = claim.as_object().filter(|_| claims).cloned();
+    EtcdClusterSpec {
+        size,
+        version: version.to_owned(),
+        repository: names::REPOSITORY.to_owned(),
+        paused: false,
+        pod: Some(PodPolicy { persistent_volume_claim_spec: template, ..PodPolicy::default() }),
+        tls: None,
+        options: None,
+        defragmentation: None,
+        repair: None,
+        quorum_recovery: None,
+    }
 }

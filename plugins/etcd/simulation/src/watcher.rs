@@ -3,7 +3,11 @@
 use std::rc::Rc;
 
 use etcd_api::{Id, Record};
-use etcd_core::{act::Act, observed::Observed};
+use etcd_core::{
+    act::Act,
+    decision::Report,
+    observed::{Answer, Observed},
+};
 use jiff::SignedDuration;
 
 use crate::{raft::State, world::World};
@@ -161,6 +165,32 @@ impl World {
         serials.dedup();
         if serials.len() != after.members.len() {
             self.violate("two members have one number");
+        }
+    }
+
+    /// Looks at what is told, beside what was seen.
+    pub fn watch_report(&mut self, observed: &Observed, report: &Report) {
+        let status = &report.status;
+        let Some(owner) = &self.objects.owner else { return };
+        let (paused, generation) = (owner.spec.paused, owner.generation);
+        if status.observed_generation == generation && status.control_paused != paused {
+            self.violate("the status does not tell whether it is paused");
+        }
+        let before = self.status.as_ref().map_or(0, |status| status.observed_generation);
+        if status.observed_generation < before && observed.view == etcd_core::observed::View::Live {
+            self.violate("the status goes back to an older generation");
+        }
+        let ready = |name: &String| observed.pods.iter().any(|pod| pod.ready && pod.name == *name);
+        if !status.members.ready.iter().all(ready) || status.members.unready.iter().any(ready) {
+            self.violate("the status tells of other ready members than the kubelet does");
+        }
+        let runs = |answer: &Answer| match answer {
+            Answer::Status(told) => told.version == status.current_version,
+            Answer::Nothing(_) => false,
+        };
+        if !status.current_version.is_empty() && !observed.etcd.answers.values().any(runs) {
+            let version = status.current_version.clone();
+            self.violate(format!("the status tells of version {version}, which no member runs"));
         }
     }
 

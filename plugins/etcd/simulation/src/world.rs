@@ -2,7 +2,12 @@
 
 use std::{collections::BTreeMap, rc::Rc};
 
-use etcd_api::{ClusterStatus, EtcdClusterSpec, Id, Record};
+use etcd_api::{ClusterStatus, EtcdClusterSpec, Id};
+use etcd_core::{
+    decision::Standing,
+    observed::{Hook, Secret},
+    tls::Use,
+};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::{
@@ -18,6 +23,9 @@ pub const NAMESPACE: &str = "default";
 pub const UID: &str = "5a3f";
 /// The quota of every database.
 pub const QUOTA: i64 = 1000;
+
+/// How often caches read everything anew.
+const RESYNC: SignedDuration = SignedDuration::from_mins(5);
 
 /// Everything there is, and what has become of it.
 #[derive(Debug, Clone)]
@@ -54,12 +62,26 @@ pub struct World {
     pub changed: bool,
     /// Creations of pods and claims by the operator, by name.
     pub created: BTreeMap<String, u32>,
+    /// What other plugins were last asked to prepare for.
+    pub hook: Option<Hook>,
+    /// Why they cannot, if they cannot.
+    pub hook_fails: Option<String>,
+    /// How many pods the namespace's quota allows.
+    pub quota: Option<usize>,
+    /// Every change that they were asked to prepare for.
+    pub announced: Vec<String>,
+    /// The change of an object that no watch tells of, counted from 1.
+    pub hidden: Option<u64>,
+    /// Since when caches have missed a change.
+    pub missed: Option<Timestamp>,
+    /// Changes of objects so far.
+    pub changes: u64,
     /// Events that were told.
     pub told: Vec<(String, String)>,
     /// Conditions as they were last told: type, status, reason.
     pub conditions: BTreeMap<String, (bool, String)>,
     /// Where the object was last said to stand.
-    pub standing: String,
+    pub standing: Option<Standing>,
     /// The status as it was last told.
     pub status: Option<ClusterStatus>,
 }
@@ -77,11 +99,11 @@ impl World {
     /// A cluster that was asked for, and nothing else.
     pub fn new(spec: EtcdClusterSpec) -> Self {
         let owner = SimOwner {
-            spec,
+            spec: Rc::new(spec),
             generation: 1,
             version: 1,
             deleting: false,
-            record: Record::default(),
+            record: Rc::default(),
             announced: false,
         };
         let objects = Objects {
@@ -89,6 +111,7 @@ impl World {
             pods: BTreeMap::new(),
             claims: BTreeMap::new(),
             services: BTreeMap::new(),
+            secrets: given_secrets(),
             min_available: None,
         };
         Self {
@@ -108,9 +131,16 @@ impl World {
             backup: None,
             changed: true,
             created: BTreeMap::new(),
+            hook: None,
+            hook_fails: None,
+            quota: None,
+            announced: Vec::new(),
+            hidden: None,
+            missed: None,
+            changes: 0,
             told: Vec::new(),
             conditions: BTreeMap::new(),
-            standing: String::new(),
+            standing: None,
             status: None,
         }
     }
@@ -123,12 +153,35 @@ impl World {
 
     /// Remembers what caches may show, and wakes the operator.
     pub fn object_changed(&mut self) {
-        self.changed = true;
         self.activity += 1;
+        self.changes += 1;
+        if self.hidden == Some(self.changes) {
+            self.missed = Some(self.now);
+            return;
+        }
+        self.show();
+    }
+
+    /// Caches are told what there is.
+    fn show(&mut self) {
+        self.missed = None;
+        self.changed = true;
         self.history.push(self.objects.clone());
         if self.history.len() > 12 {
             self.history.remove(0);
         }
+    }
+
+    /// Caches read everything anew from time to time, and so find what no watch told of.
+    pub fn resync(&mut self) {
+        if self.missed.is_some_and(|since| self.now.duration_since(since) >= RESYNC) {
+            self.show();
+        }
+    }
+
+    /// How many pods and claims were created.
+    pub fn creations(&self) -> u32 {
+        self.created.values().sum()
     }
 
     /// Tells of something that must not happen.
@@ -147,11 +200,10 @@ impl World {
 
     /// The same, to write on.
     pub fn disk_mut(&mut self, pod: &str) -> Option<&mut Disk> {
-        let found = self.objects.pods.get_mut(pod)?;
-        if found.claim {
-            self.objects.claims.get_mut(pod).map(|claim| &mut claim.disk)
+        if self.objects.pods.get(pod)?.claim {
+            self.objects.claim_mut(pod).map(|claim| &mut claim.disk)
         } else {
-            Some(&mut found.own)
+            self.objects.pod_mut(pod).map(|pod| &mut pod.own)
         }
     }
 
@@ -223,10 +275,23 @@ impl World {
     pub fn endpoints(&self) -> Vec<String> {
         let Some(selector) = self.objects.services.get(&format!("{NAME}-client")) else { return Vec::new() };
         let incarnation = selector.get("etcd_incarnation");
-        let selected = |pod: &&SimPod| {
+        let selected = |pod: &&Rc<SimPod>| {
             let matches = incarnation.is_none_or(|wanted| *wanted == pod.incarnation);
             pod.seen.ready && pod.seen.terminating.is_none() && matches
         };
         self.objects.pods.values().filter(selected).map(|pod| pod.seen.name.clone()).collect()
     }
+}
+
+/// Certificates that people have made, in two sets.
+fn given_secrets() -> BTreeMap<String, Secret> {
+    let uses = [(Use::Peer, "peer"), (Use::Server, "server"), (Use::Client, "client")];
+    let secrets = ["a", "b"].into_iter().flat_map(|letter| {
+        uses.into_iter().map(move |(purpose, part)| {
+            let keys = purpose.keys().into_iter().map(str::to_owned).collect();
+            let secret = Secret { keys, authorities: letter.to_owned(), ..Secret::default() };
+            (format!("{letter}-{part}"), secret)
+        })
+    });
+    secrets.collect()
 }

@@ -1,44 +1,71 @@
-//! Scenes, played in order.
+//! Every scene, in order and with everything that can go wrong with the operator's requests.
 
 #[cfg(test)]
 mod tests {
-    use etcd_simulation::{Order, Play, Scene, Step, Who, fault::Fault, scene::spec};
+    use std::sync::atomic::{AtomicU32, Ordering};
 
-    fn play(scene: &Scene) -> Play {
-        let mut play = Play::new(scene, Order::Fixed, Vec::new());
-        play.run(scene, false);
-        play
-    }
+    use etcd_simulation::{
+        Order, Play, Scene,
+        accident::Journey,
+        catalogue::scenes,
+        survey::{Depth, survey_all},
+    };
 
-    fn check(scene: &Scene) -> Play {
-        let play = play(scene);
-        if let Err(wrong) = play.verdict() {
-            panic!("{}: {wrong}\n{}", scene.name, play.story());
-        }
-        play
-    }
-
-    fn bring_up(size: i32, claims: bool) -> Scene {
-        Scene { name: "bring-up", spec: spec(size, "3.6.16", claims).unwrap(), steps: Vec::new() }
+    /// All scenes, or those that `SCENE` names.
+    fn chosen() -> Vec<Scene> {
+        let only = std::env::var("SCENE").unwrap_or_default();
+        scenes().into_iter().filter(|scene| scene.name.contains(&only)).collect()
     }
 
     #[test]
-    fn clusters_of_one_three_and_five_come_up() {
-        for size in [1, 3, 5] {
-            for claims in [false, true] {
-                let play = check(&bring_up(size, claims));
-                println!("{size} {claims}: {} calls", play.operator.calls);
+    fn every_scene_ends_well_when_nothing_else_goes_wrong() {
+        let mut failed = Vec::new();
+        for scene in chosen() {
+            let mut play = Play::new(&scene, Order::Fixed, Vec::new()).traced();
+            play.run(&scene);
+            if let Err(wrong) = play.verdict() {
+                println!("{}: {wrong}\n{}", scene.name, play.story());
+                failed.push(scene.name);
             }
         }
+        assert!(failed.is_empty(), "{failed:#?}");
     }
 
     #[test]
-    fn a_dead_member_is_replaced() {
-        let mut scene = bring_up(3, false);
-        scene.steps = vec![Step::Fault(Fault::DeletePod, Who::Followers(1))];
-        let play = check(&scene);
-        println!("{:?}", play.world.told);
-        scene.steps = vec![Step::Fault(Fault::DeletePod, Who::Leader)];
-        check(&scene);
+    fn the_operator_may_die_at_any_request_of_any_scene() {
+        let points = AtomicU32::new(0);
+        let failures = survey_all(&chosen(), Depth::BRIEF, |_, survey| {
+            points.fetch_add(survey.points, Ordering::Relaxed);
+        });
+        println!("{} points", points.load(Ordering::Relaxed));
+        let failed: Vec<String> = failures
+            .iter()
+            .map(|failure| format!("{}: {}: {}", failure.scene, failure.mishap, failure.wrong))
+            .collect();
+        if let Some(failure) = failures.first() {
+            println!("{}", failure.story);
+        }
+        assert!(failed.is_empty(), "{failed:#?}");
+    }
+
+    #[test]
+    fn scenes_end_well_whatever_goes_wrong_by_chance() {
+        let runs = std::env::var("RUNS").ok().and_then(|runs| runs.parse().ok()).unwrap_or(3);
+        let mut failed = Vec::new();
+        for scene in chosen() {
+            for seed in 0..runs {
+                let journey = Journey::new(seed);
+                if journey.play(&scene, false).verdict().is_ok() {
+                    continue;
+                }
+                if failed.len() < 5 {
+                    let (journey, short) = journey.shortest(&scene);
+                    let play = journey.play(&short, true);
+                    println!("{} by {journey:?}: {:?}\n{}\n", scene.name, play.verdict(), play.story());
+                }
+                failed.push(format!("{} by seed {seed}", scene.name));
+            }
+        }
+        assert!(failed.is_empty(), "{} failed: {failed:#?}", failed.len());
     }
 }

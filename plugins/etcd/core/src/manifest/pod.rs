@@ -65,10 +65,11 @@ pub fn pod(request: &PodRequest<'_>) -> Value {
     Value::Object(pod)
 }
 
-/// Digest of what a pod is made from: everything of it but its image, its version, and what only counts for a member
+/// Digest of what a pod is made from: everything of it but its name, its image, its version, and what only counts for a member
 /// without data.
 pub fn pod_digest(request: &PodRequest<'_>) -> String {
-    let canonical = PodRequest { start: Start::Existing { members: &[] }, ..*request };
+    let anybody = MemberRecord { claim: request.member.claim, ..MemberRecord::default() };
+    let canonical = PodRequest { member: &anybody, start: Start::Existing { members: &[] }, ..*request };
     let mut spec = spec(&canonical);
     if let Some(container) = spec.get_mut("containers").and_then(|containers| containers.get_mut(0)) {
         container.as_object_mut().map(|container| container.remove("image"));
