@@ -1,5 +1,7 @@
 //! Pods of members that have their data in a claim: they come and go, the member stays.
 
+use etcd_api::ChangeKind;
+
 use crate::{
     act::Act,
     join,
@@ -13,7 +15,10 @@ use crate::{
 /// Makes the pod of a member that has none, or clears one away that is over. This needs no quorum; on the contrary, it
 /// brings a lost one back.
 pub(crate) fn step(situation: &Situation<'_>, version: Version) -> Option<Step> {
-    let busy = situation.record.change.as_ref().map(|change| change.member.as_str());
+    // Whoever leaves votes until it has left: when too few answer, its vote may be the one that is missing.
+    let change = situation.record.change.as_ref();
+    let busy = change.filter(|change| change.kind != ChangeKind::Leave || situation.agreed().is_some());
+    let busy = busy.map(|change| change.member.as_str());
     let mut members = situation.members.iter().filter(|member| Some(member.name()) != busy);
     members.find_map(|member| keep(situation, member, version))
 }
