@@ -1,0 +1,170 @@
+//! One `EtcdCluster`: rounds of looking, deciding, writing down, acting, until there is nothing to do now.
+
+use std::time::Duration;
+
+use etcd_core::{
+    act::Act,
+    decide,
+    decision::Decision,
+    naming::Place,
+    observed::{Hook, HookState, View},
+    refusal::Refusal,
+    scope,
+    spec::Plan,
+};
+use jiff::Timestamp;
+use pilothouse_sdk::{Context, Error, KubeError, Outcome, Patch, Reconciler, Resource as _};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::{
+    act::Hands,
+    gateway::Gateway,
+    look::{Seen, look},
+    merge::difference,
+    object::ClusterObject,
+    outcome::{outcome, publish},
+    refused,
+};
+
+/// So many rounds in one call at most, and none is begun after so long: others wait for the worker.
+const ROUNDS: usize = 8;
+const ENOUGH: Duration = Duration::from_secs(4);
+/// When to go on after that.
+const AT_ONCE: Duration = Duration::from_millis(50);
+
+/// Settings of the plugin.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+struct Settings {
+    /// Only clusters that carry the annotation `etcd.database.coreos.com/scope: clusterwide` (true), or only those that do not
+    /// (false), for two operators side by side. All of them when absent.
+    cluster_wide: Option<bool>,
+}
+
+/// Brings `EtcdCluster`s to what they ask for.
+#[derive(Debug)]
+pub(crate) struct Clusters;
+
+impl Reconciler for Clusters {
+    type Resource = ClusterObject;
+
+    fn reconcile(&self, ctx: &Context, object: &ClusterObject) -> Result<Outcome, Error> {
+        let Settings { cluster_wide } = ctx.config()?;
+        if cluster_wide.is_some_and(|wide| !scope::is_responsible(wide, &object.metadata.annotations)) {
+            let message = "the annotation etcd.database.coreos.com/scope leaves it to another operator";
+            return Ok(Outcome::stalled("NotResponsible", message));
+        }
+        let mut call = Call { ctx, object: object.clone(), view: View::Cached, hook: None };
+        let started = ctx.now();
+        for round in 1.. {
+            match call.round()? {
+                Next::End(outcome) => return Ok(*outcome),
+                Next::Again(decision) => {
+                    let spent = ctx.now().duration_since(started).unwrap_or_default();
+                    if round >= ROUNDS || spent >= ENOUGH {
+                        return Ok(outcome(&call.object, &decision.report).requeue_after(AT_ONCE));
+                    }
+                }
+                Next::Gone => break,
+            }
+        }
+        Ok(Outcome::ready())
+    }
+}
+
+/// What comes after a round.
+enum Next {
+    /// Look again at once: something was done.
+    Again(Box<Decision>),
+    /// Nothing to do now.
+    End(Box<Outcome>),
+    /// There is no such object any more.
+    Gone,
+}
+
+/// One call of the hook.
+struct Call<'a> {
+    ctx: &'a Context,
+    object: ClusterObject,
+    view: View,
+    /// What other plugins said of a phase in this call.
+    hook: Option<Hook>,
+}
+
+impl Call<'_> {
+    /// Looks, decides, writes down, acts.
+    fn round(&mut self) -> Result<Next, Error> {
+        if self.view == View::Live && !self.read()? {
+            return Ok(Next::Gone);
+        }
+        let record = self.object.record()?;
+        let Seen { cluster, mut observed, speaker } = look(self.ctx, &self.object, record, self.view)?;
+        observed.hook.clone_from(&self.hook);
+        let now = Timestamp::try_from(self.ctx.now()).unwrap_or_default();
+        let decision = decide(&cluster, &observed, now);
+        self.view = View::Live;
+        if decision.act == Act::Look {
+            return Ok(Next::Again(Box::new(decision)));
+        }
+        let changed = decision.record != observed.record;
+        if changed {
+            if let Err(error) = self.write(&decision) {
+                return Ok(self.refused(&decision, &refused::by_kubernetes(&error)));
+            }
+            publish(self.ctx, &decision.report.events);
+        }
+        if let Act::Announce { change, .. } = &decision.act {
+            // No plugin can listen yet, so there is none that could have anything to prepare.
+            self.hook = Some(Hook { change: change.clone(), state: HookState::Done });
+            return Ok(Next::Again(Box::new(decision)));
+        }
+        let place = Place { cluster: &cluster.name, namespace: &cluster.namespace };
+        let secure = Plan::of(&cluster).is_ok_and(|plan| plan.tls.clients());
+        let gateway = Gateway { http: self.ctx.http(), place, secure };
+        let hands = Hands { kube: self.ctx.kube(), gateway, speaker: speaker.as_deref() };
+        if let Err(refusal) = hands.perform(&decision.act) {
+            return Ok(self.refused(&decision, &refusal));
+        }
+        if changed || decision.act != Act::Nothing {
+            return Ok(Next::Again(Box::new(decision)));
+        }
+        let outcome = outcome(&self.object, &decision.report).requeue_after(decision.next.max(AT_ONCE));
+        Ok(Next::End(Box::new(outcome)))
+    }
+
+    /// Reads the object from the API server. False: it is gone.
+    fn read(&mut self) -> Result<bool, Error> {
+        let found: Option<Value> = self.ctx.kube().live().get_ref(&self.object.reference())?;
+        match found {
+            Some(found) => {
+                self.object = ClusterObject::from_json(found.to_string())?;
+                Ok(true)
+            }
+            None => Ok(false),
+        }
+    }
+
+    /// Writes the record, if the object is still the one that was read.
+    fn write(&mut self, decision: &Decision) -> Result<(), KubeError> {
+        let record = serde_json::to_value(&decision.record)
+            .map_err(|error| KubeError::Malformed(format!("the record cannot be written: {error}")))?;
+        let known = self.object.status.get("record").unwrap_or(&Value::Null);
+        let patch = json!({
+            "metadata": {"resourceVersion": self.object.metadata.resource_version},
+            "status": {"record": difference(known, &record).unwrap_or_default()},
+        });
+        let patch = Patch::merge(&patch)?.subresource("status");
+        let written: Value = self.ctx.kube().patch_ref(&self.object.reference(), &patch)?;
+        if let Ok(written) = ClusterObject::from_json(written.to_string()) {
+            self.object = written;
+        }
+        Ok(())
+    }
+
+    /// The outcome of a decision whose act was refused.
+    fn refused(&self, decision: &Decision, refusal: &Refusal) -> Next {
+        let told = refusal.told_in(decision.report.clone());
+        Next::End(Box::new(outcome(&self.object, &told).requeue_after(refusal.retry())))
+    }
+}

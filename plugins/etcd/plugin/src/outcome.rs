@@ -1,0 +1,62 @@
+//! A report as the host wants it.
+
+use etcd_core::decision::{ConditionChange, EventNote, Report, Standing};
+use pilothouse_sdk::{Condition, Context, Event, Gvk, Outcome, State, Watch};
+use serde_json::{Map, Value};
+
+use crate::{merge::difference, object::ClusterObject};
+
+/// The report as outcome of a call. Events are not in it: they are told with the record.
+pub(crate) fn outcome(object: &ClusterObject, report: &Report) -> Outcome {
+    let mut outcome = Outcome::new(state(&report.standing)).children(&report.children);
+    let after = serde_json::to_value(&report.status).unwrap_or_default();
+    if let Some(patch) = difference(&without_conditions(&object.status), &without_conditions(&after)) {
+        outcome = outcome.status(&patch);
+    }
+    for change in &report.conditions {
+        outcome = outcome.condition(condition(change));
+    }
+    for kind in &report.dropped {
+        outcome = outcome.drop_condition(*kind);
+    }
+    watched(object, outcome)
+}
+
+/// Asks to be called when something of the cluster moves. Services and the budget are children and watched as such.
+fn watched(object: &ClusterObject, outcome: Outcome) -> Outcome {
+    let selector = etcd_core::manifest::selector(&object.metadata.name);
+    ["Pod", "PersistentVolumeClaim"].into_iter().fold(outcome, |outcome, kind| {
+        let kind = Gvk::new("", "v1", kind);
+        outcome.watch(Watch::selected(kind, object.metadata.namespace.as_str(), selector.as_str()))
+    })
+}
+
+/// Conditions are set one by one, beside those of the host.
+fn without_conditions(status: &Value) -> Value {
+    let fields = status.as_object().into_iter().flatten().filter(|(field, _)| *field != "conditions");
+    Value::Object(fields.map(|(field, value)| (field.clone(), value.clone())).collect::<Map<_, _>>())
+}
+
+fn state(standing: &Standing) -> State {
+    match standing {
+        Standing::Ready => State::Ready,
+        Standing::Progressing { reason, message } => {
+            State::Progressing { reason: (*reason).to_owned(), message: message.clone() }
+        }
+        Standing::Stalled { reason, message } => {
+            State::Stalled { reason: (*reason).to_owned(), message: message.clone() }
+        }
+    }
+}
+
+fn condition(change: &ConditionChange) -> Condition {
+    Condition::new(change.kind, change.status).reason(change.reason).message(change.message.clone())
+}
+
+/// Tells events, at once: they belong to the record that was just written.
+pub(crate) fn publish(ctx: &Context, events: &[EventNote]) {
+    for note in events {
+        let event = if note.warning { Event::warning } else { Event::normal };
+        ctx.publish(&event(note.reason, note.message.trim_end()));
+    }
+}
