@@ -116,7 +116,8 @@ fn next(situation: &Situation<'_>, aim: &Aim) -> Step {
     let exists = situation.record.cluster_id.is_some();
     let change = situation.record.change.as_ref();
     let adopted = !exists && change.is_none();
-    if let Some(step) = (exists || adopted).then(|| upkeep::step(situation, aim.version)).flatten() {
+    let upkeep = || upkeep::step(situation, aim.version).or_else(|| upkeep::mend(situation, aim.version));
+    if let Some(step) = (exists || adopted).then(upkeep).flatten() {
         return step;
     }
     if let Some(change) = change.filter(|change| change.kind == ChangeKind::Seed) {

@@ -1,5 +1,7 @@
 //! Digests of JSON that do not depend on the order of fields.
 
+use std::fmt::Write as _;
+
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
@@ -11,14 +13,13 @@ pub(crate) fn digest(value: &Value) -> String {
     hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// As JSON, with fields in order of their names.
+/// As JSON, with fields in order of their names. Writing to a text cannot fail.
 fn write(value: &Value, text: &mut String) {
     match value {
         Value::Object(map) => {
             text.push('{');
             for (field, value) in sorted(map) {
-                text.push_str(&Value::from(field.as_str()).to_string());
-                text.push(':');
+                let _ = write!(text, "{field:?}:");
                 write(value, text);
                 text.push(',');
             }
@@ -32,7 +33,9 @@ fn write(value: &Value, text: &mut String) {
             }
             text.push(']');
         }
-        other => text.push_str(&other.to_string()),
+        other => {
+            let _ = write!(text, "{other}");
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use crate::{
     act::{Act, HookPhase},
     digest::digest,
     join, leave,
-    manifest::{claim_digest, storage_of},
+    manifest::storage_of,
     member::{Data, Member},
     observed::{AlarmKind, HookState},
     planted::{self, Defect},
@@ -34,13 +34,13 @@ const HOOK_RETRY: SignedDuration = SignedDuration::from_mins(10);
 
 /// What is not as it should be about a member.
 pub(crate) fn outdated(situation: &Situation<'_>, member: &Member<'_>, version: Version) -> Option<Outdated> {
-    let template = situation.plan.pod.persistent_volume_claim_spec.as_ref();
+    let template = situation.claim_digest();
     if member.record.claim != template.is_some() {
         return Some(Outdated::Member);
     }
     if let (Some(template), Some(claim)) = (template, member.claim)
         && !claim.digest.is_empty()
-        && claim.digest != claim_digest(template)
+        && claim.digest != template
     {
         return Some(Outdated::Member);
     }
@@ -105,10 +105,14 @@ pub(crate) fn heal(situation: &Situation<'_>, aim: &Aim) -> Option<Step> {
 /// May a member that is not well go to this version? Not as the first one: an upgrade begins with members that are well, and is
 /// prepared for.
 fn may_change_version(situation: &Situation<'_>, member: &Member<'_>, version: Version) -> bool {
-    let upgrade = situation.record.upgrade.as_ref();
-    let taken_back = upgrade.is_some_and(|upgrade| upgrade.to == member.record.version);
-    let arrived = situation.voters().any(|other| other.meant() == Some(version));
-    arrived || taken_back
+    situation.voters().any(|other| other.meant() == Some(version)) || is_taken_back(situation, member)
+}
+
+/// Was this member to go to a version, and has not been seen well there?
+pub(crate) fn is_taken_back(situation: &Situation<'_>, member: &Member<'_>) -> bool {
+    situation.record.upgrade.as_ref().is_some_and(|upgrade| {
+        upgrade.to == member.record.version && upgrade.pending.iter().any(|name| name == member.name())
+    })
 }
 
 /// The lead is moved away from a member before it is touched.
@@ -170,7 +174,7 @@ pub(crate) fn step(situation: &Situation<'_>, aim: &Aim) -> Option<Step> {
     Some(touch(situation, member, how, aim.version))
 }
 
-fn touch(situation: &Situation<'_>, member: &Member<'_>, how: Outdated, version: Version) -> Step {
+pub(crate) fn touch(situation: &Situation<'_>, member: &Member<'_>, how: Outdated, version: Version) -> Step {
     let name = member.name().to_owned();
     let Some(pod) = member.pod.filter(|pod| pod.terminating.is_none()) else {
         return situation.wait(SOON, "MemberRestarting", format!("waiting for the pod {name}"));

@@ -29,6 +29,8 @@ pub(crate) struct Situation<'a> {
     pub(crate) members: Vec<Member<'a>>,
     /// Digests of pods as they should be, without and with a claim: made once, for it takes a pod to be made.
     digests: [OnceCell<(Version, String)>; 2],
+    /// Digest of claims as they should be; none without a template.
+    claim_digest: OnceCell<Option<String>>,
 }
 
 impl<'a> Situation<'a> {
@@ -45,7 +47,7 @@ impl<'a> Situation<'a> {
         let mut members: Vec<Member<'a>> =
             current.map(|member| Member::of(member, observed, record, list, place)).collect();
         members.sort_by_key(|member| member.record.serial);
-        Self { cluster, plan, observed, record, now, members, digests: Default::default() }
+        Self { cluster, plan, observed, record, now, members, digests: Default::default(), claim_digest: OnceCell::new() }
     }
 
     pub(crate) fn place(&self) -> Place<'a> {
@@ -192,6 +194,12 @@ impl<'a> Situation<'a> {
         let [without, with] = &self.digests;
         let (of, known) = if claim { with } else { without }.get_or_init(|| (version, make()));
         if *of == version { known.clone() } else { make() }
+    }
+
+    /// The digest of the claim of a member; none if members are to have none.
+    pub(crate) fn claim_digest(&self) -> Option<&str> {
+        let make = || self.plan.pod.persistent_volume_claim_spec.as_ref().map(manifest::claim_digest);
+        self.claim_digest.get_or_init(make).as_deref()
     }
 
     /// Members of incarnations before and after the one that serves.

@@ -7,6 +7,7 @@ use crate::{
     join,
     member::{Data, Member},
     observed::Pod,
+    rollout::{self, Outdated},
     situation::Situation,
     step::{LATER, Step},
     version::Version,
@@ -21,6 +22,28 @@ pub(crate) fn step(situation: &Situation<'_>, version: Version) -> Option<Step> 
     let busy = busy.map(|change| change.member.as_str());
     let mut members = situation.members.iter().filter(|member| Some(member.name()) != busy);
     members.find_map(|member| keep(situation, member, version))
+}
+
+/// When too few voters answer, makes what does not come up from what is asked for now: the spec, or the version, may have been
+/// what kept it down, and no quorum is going to say so.
+pub(crate) fn mend(situation: &Situation<'_>, version: Version) -> Option<Step> {
+    let known = situation.plan.tls.missing(&situation.observed.secrets).is_empty();
+    let mut down = situation.voters().filter(|member| known && is_down(member));
+    down.find_map(|member| mend_one(situation, member, version)).filter(|_| situation.agreed().is_none())
+}
+
+/// Neither the kubelet nor etcd has anything to say for it, so it is not what others agree with.
+fn is_down(member: &Member<'_>) -> bool {
+    let waits = |pod: &Pod| !pod.ready && !pod.is_over() && pod.terminating.is_none();
+    member.pod.is_some_and(waits) && member.status().is_none()
+}
+
+fn mend_one(situation: &Situation<'_>, member: &Member<'_>, version: Version) -> Option<Step> {
+    // Another version only if it never got to the one it was to go to: its data is still that of the one before.
+    let back = rollout::is_taken_back(situation, member);
+    let version = member.meant().filter(|_| !back).unwrap_or(version);
+    let how = rollout::outdated(situation, member, version).filter(|how| *how != Outdated::Member)?;
+    Some(rollout::touch(situation, member, how, version))
 }
 
 fn keep(situation: &Situation<'_>, member: &Member<'_>, version: Version) -> Option<Step> {

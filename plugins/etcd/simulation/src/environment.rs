@@ -108,7 +108,7 @@ impl World {
     }
 
     fn of_stopped(&self, name: &str, pod: &crate::objects::SimPod, all: &mut Vec<Happening>) {
-        if self.missing_images.iter().any(|version| version == pod.tagged()) {
+        if self.missing_images.iter().any(|part| pod.seen.image.contains(part)) {
             if pod.seen.waiting.is_none() {
                 all.push(Happening::PullFails(name.to_owned()));
             }

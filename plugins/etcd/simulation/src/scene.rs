@@ -25,7 +25,7 @@ pub enum Step {
     Spec(&'static str, fn(&mut EtcdClusterSpec)),
     /// The object is deleted.
     Delete,
-    /// The image of a version cannot be had from now on.
+    /// Images whose name contains this cannot be had from now on: a version, or a registry.
     LoseImage(&'static str),
     /// A backup of what is there is to be restored, by an `EtcdRestore` with this uid.
     Backup(&'static str),
@@ -58,7 +58,7 @@ impl fmt::Display for Step {
             Self::Spec(what, _) => write!(f, "spec: {what}"),
             Self::World(what, _) => f.write_str(what),
             Self::Delete => f.write_str("the object is deleted"),
-            Self::LoseImage(version) => write!(f, "there is no image of {version}"),
+            Self::LoseImage(part) => write!(f, "there is no image of {part}"),
             Self::Backup(_) => f.write_str("a backup is restored"),
             Self::Fault(fault, who) => write!(f, "{} of {who:?}", fault(String::new())),
         }

@@ -38,7 +38,7 @@ pub struct World {
     pub history: Vec<Objects>,
     /// Who leads.
     pub leaders: Leaders,
-    /// Versions whose image cannot be had.
+    /// What the names of images that cannot be had contain.
     pub missing_images: Vec<String>,
     /// The next uid and the next value of a client.
     pub counter: u64,
