@@ -14,6 +14,7 @@ use crate::{
     planted::{self, Defect},
     situation::Situation,
     step::{LATER, SOON, Step},
+    version::Version,
 };
 
 /// A backup that was checked and is to become the data of the cluster.
@@ -127,6 +128,8 @@ fn make(situation: &Situation<'_>, change: &Change, member: &Member<'_>) -> Step
             return give_up(situation, change, "the restore is gone");
         };
         let step = situation.act(Act::CreatePod(Box::new(pod)), "Creating", format!("making the pod {name}"));
+        // Another version may have been asked for since it was begun.
+        let step = runs(step, name, situation.plan.version);
         return if member.record.claim { step } else { forget(step, name) };
     };
     let wanted = situation.plan.version;
@@ -135,12 +138,8 @@ fn make(situation: &Situation<'_>, change: &Change, member: &Member<'_>) -> Step
         || digest_differs(situation, change, member);
     if pod.terminating.is_none() && (pod.is_over() || outdated) {
         let act = Act::DeletePod { name: pod.name.clone(), uid: pod.uid.clone() };
-        let version = wanted.to_string();
-        let name = name.to_owned();
-        return situation.act(act, "Creating", format!("making the pod {name} anew")).remember(|record| {
-            let members = record.members.iter_mut().filter(|member| member.name == name);
-            members.for_each(|member| member.version.clone_from(&version));
-        });
+        let step = situation.act(act, "Creating", format!("making the pod {name} anew"));
+        return runs(step, name, wanted);
     }
     let why = pod.waiting.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
     situation.wait(SOON, "Creating", format!("waiting for the first member, {name}{why}"))
@@ -172,6 +171,14 @@ fn make_claim(situation: &Situation<'_>, member: &Member<'_>) -> Option<Step> {
 fn forget(step: Step, name: &str) -> Step {
     step.remember(|record| {
         record.members.iter_mut().filter(|member| member.name == name).for_each(|member| member.data = None);
+    })
+}
+
+/// With the version that the pod of a member is made for.
+fn runs(step: Step, name: &str, version: Version) -> Step {
+    step.remember(|record| {
+        let members = record.members.iter_mut().filter(|member| member.name == name);
+        members.for_each(|member| member.version = version.to_string());
     })
 }
 
