@@ -8,6 +8,7 @@ use crate::{
     decision::EventNote,
     member::{Data, Member},
     planted::{self, Defect},
+    repair,
     situation::Situation,
     step::{SOON, Step},
 };
@@ -83,6 +84,10 @@ fn remove(
             "MembershipChanging",
             format!("removing member {name}"),
         );
+    }
+    if let Some((other, _)) = repair::find_spare(situation) {
+        let message = format!("member {} has to be removed before member {name}", other.name());
+        return situation.note("MembershipChanging", message).remember(|record| record.change = None);
     }
     let message = format!("member {name} cannot be removed: the others would not be enough to agree");
     situation.wait(SOON, "QuorumAtRisk", message)

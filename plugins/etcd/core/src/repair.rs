@@ -11,12 +11,22 @@ use crate::{
     step::Step,
 };
 
-/// The first voter that will not be of use any more, the surest case first.
+/// The first voter that will not be of use any more.
 pub(crate) fn find<'s, 'a>(situation: &'s Situation<'a>) -> Option<(&'s Member<'a>, LeaveReason)> {
+    all(situation).into_iter().next()
+}
+
+/// The first of them that the others can agree without.
+pub(crate) fn find_spare<'s, 'a>(situation: &'s Situation<'a>) -> Option<(&'s Member<'a>, LeaveReason)> {
+    all(situation).into_iter().find(|(member, _)| situation.can_spare(member.name()))
+}
+
+/// Voters that will not be of use any more, the surest case first.
+fn all<'s, 'a>(situation: &'s Situation<'a>) -> Vec<(&'s Member<'a>, LeaveReason)> {
     let dead = |member: &&'s Member<'a>| why(situation, member).map(|reason| (*member, reason));
     let mut found: Vec<_> = situation.voters().collect::<Vec<_>>().iter().filter_map(dead).collect();
     found.sort_by_key(|(member, reason)| (rank(*reason), member.record.serial));
-    found.into_iter().next()
+    found
 }
 
 fn rank(reason: LeaveReason) -> u8 {
@@ -71,7 +81,7 @@ fn spec_is_good(situation: &Situation<'_>, pod: &Pod) -> bool {
 
 /// Begins to replace the first of them, if the others can agree without it.
 pub(crate) fn begin(situation: &Situation<'_>) -> Option<Step> {
-    let (member, reason) = find(situation).filter(|(member, _)| situation.can_spare(member.name()))?;
+    let (member, reason) = find_spare(situation)?;
     let message = format!("The dead member {} is being replaced", member.name());
     let step = leave::begin(situation, member.name(), reason);
     Some(step.tell(EventNote::normal(event::REPLACING_DEAD_MEMBER, message)))
