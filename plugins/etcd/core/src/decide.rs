@@ -138,7 +138,12 @@ fn next(situation: &Situation<'_>, aim: &Aim) -> Step {
     }
     if let Some(change) = change {
         return match change.kind {
-            ChangeKind::Join => join::go_on(situation, change, aim.version, rollout::wanted(situation, aim)),
+            ChangeKind::Join => join::go_on(
+                situation,
+                change,
+                upgrade::joining(situation, aim),
+                rollout::wanted(situation, aim),
+            ),
             ChangeKind::Leave | ChangeKind::Seed => leave::go_on(situation, change),
         };
     }

@@ -83,16 +83,12 @@ pub(crate) fn heal(situation: &Situation<'_>, aim: &Aim) -> Option<Step> {
     let pod = member.pod.filter(|pod| pod.terminating.is_none())?;
     // A pod that was just told to change is given the time to; one that answers is not ill.
     let told = pod.version == aim.version.to_string() && pod.image == situation.plan.image(aim.version);
-    if told && how == Outdated::Image || !situation.may_disturb(member.name()) && situation.voter_count() > 1
-    {
+    if told && how == Outdated::Image || !may_be_touched(situation, member) {
         return None;
     }
-    if member.running().is_some_and(|runs| runs.series() > aim.version.series())
-        && !upgrade::storage_allows(member, aim.version)
+    if !upgrade::storage_allows(situation, member, aim.version)
+        || !may_change_version(situation, member, aim.version)
     {
-        return None;
-    }
-    if !may_change_version(situation, member, aim.version) {
         return None;
     }
     // It may lead all the same: the kubelet may just not have looked yet.
@@ -100,6 +96,13 @@ pub(crate) fn heal(situation: &Situation<'_>, aim: &Aim) -> Option<Step> {
         return Some(step);
     }
     Some(touch(situation, member, how, aim.version))
+}
+
+/// Does nobody miss this member? Not if all others are well, nor if the kubelet says why it does not run.
+fn may_be_touched(situation: &Situation<'_>, member: &Member<'_>) -> bool {
+    let waits = member.pod.is_some_and(|pod| pod.waiting.is_some() && !pod.ready);
+    let down = waits && member.status().is_none();
+    down || situation.voter_count() <= 1 || situation.may_disturb(member.name())
 }
 
 /// May a member that is not well go to this version? Not as the first one: an upgrade begins with members that are well, and is
@@ -163,8 +166,7 @@ pub(crate) fn step(situation: &Situation<'_>, aim: &Aim) -> Option<Step> {
     if !situation.may_disturb(member.name()) {
         return Some(situation.wait(SOON, "QuorumAtRisk", "too few members are well to change one of them"));
     }
-    let lowers = member.running().is_some_and(|runs| runs.series() > aim.version.series());
-    if lowers && !upgrade::storage_allows(member, aim.version) {
+    if !upgrade::storage_allows(situation, member, aim.version) {
         let message = format!("waiting until the storage of member {} is in the old format", member.name());
         return Some(situation.wait(SOON, "Downgrading", message));
     }
@@ -279,7 +281,7 @@ pub(crate) fn scale(situation: &Situation<'_>, aim: &Aim) -> Option<Step> {
         let message = format!("waiting for member {unfit} before another one is added");
         return Some(situation.wait(SOON, "MemberNotReady", message));
     }
-    Some(join::begin(situation, aim.version))
+    Some(join::begin(situation, upgrade::joining(situation, aim)))
 }
 
 /// How many are to vote: one more than asked for as long as a member has to give way to another.

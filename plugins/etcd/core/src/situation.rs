@@ -47,7 +47,16 @@ impl<'a> Situation<'a> {
         let mut members: Vec<Member<'a>> =
             current.map(|member| Member::of(member, observed, record, list, place)).collect();
         members.sort_by_key(|member| member.record.serial);
-        Self { cluster, plan, observed, record, now, members, digests: Default::default(), claim_digest: OnceCell::new() }
+        Self {
+            cluster,
+            plan,
+            observed,
+            record,
+            now,
+            members,
+            digests: Default::default(),
+            claim_digest: OnceCell::new(),
+        }
     }
 
     pub(crate) fn place(&self) -> Place<'a> {

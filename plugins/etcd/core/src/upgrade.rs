@@ -3,6 +3,7 @@
 use crate::{
     member::Member,
     planted::{self, Defect},
+    rollout,
     situation::Situation,
     version::{self, Version},
 };
@@ -60,9 +61,20 @@ pub(crate) fn is_downgrade(situation: &Situation<'_>, to: Version) -> bool {
     range(situation).is_some_and(|(lowest, _)| lowest.series() > to.series())
 }
 
-/// May this member go to a lower minor? Its storage has to be in the old format already.
-pub(crate) fn storage_allows(member: &Member<'_>, to: Version) -> bool {
-    let storage = member.status().and_then(|status| status.storage_version.as_deref());
-    let storage: Option<Version> = storage.and_then(|version| version.parse().ok());
+/// May this member go to this version? To a lower minor only when its storage is in the old format already.
+pub(crate) fn storage_allows(situation: &Situation<'_>, member: &Member<'_>, to: Version) -> bool {
+    let from = member.running().or(member.meant());
+    if from.is_none_or(|from| from.series() <= to.series()) {
+        return true;
+    }
+    // One that does not answer does not say which format that is. It is the old one if it never got to the new version.
+    let Some(status) = member.status() else { return rollout::is_taken_back(situation, member) };
+    let storage: Option<Version> = status.storage_version.as_ref().and_then(|version| version.parse().ok());
     storage.is_none_or(|storage| storage.series() <= to.series())
+}
+
+/// What a member that joins now runs: never less than all others, for the cluster as a whole is there then.
+pub(crate) fn joining(situation: &Situation<'_>, aim: &Aim) -> Version {
+    let lowest = range(situation).map(|(lowest, _)| lowest);
+    lowest.filter(|lowest| lowest.series() > aim.version.series()).unwrap_or(aim.version)
 }
