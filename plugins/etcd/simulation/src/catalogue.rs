@@ -2,7 +2,7 @@
 
 use etcd_api::{
     CompactionMode, Defragmentation, EtcdClusterSpec, EtcdOptions, ManagedTls, MemberSecrets, QuorumRecovery,
-    RecoveryPolicy, StaticTls, TlsPolicy,
+    RecoveryPolicy, StaticTls, TlsPolicy, names,
 };
 use etcd_core::observed::Secret;
 use jiff::SignedDuration;
@@ -97,16 +97,18 @@ fn versions(claims: bool) -> Vec<Scene> {
         spec.version = MIDDLE.to_owned();
         spec.size = 4;
     };
-    let failing = vec![Step::LoseImage(MIDDLE), to(MIDDLE), to(OLD)];
+    let failing = || vec![Step::LoseImage(MIDDLE), to(MIDDLE), to(OLD)];
     let scenes = [
         make("two upgrades", 3, OLD, claims, vec![to(MIDDLE), to(NEW)]),
         make("upgrade of one member", 1, OLD, claims, vec![to(MIDDLE)]),
         make("upgrade of two members", 2, OLD, claims, vec![to(MIDDLE)]),
         make("upgrade and downgrade", 3, MIDDLE, claims, vec![to(NEW), to(MIDDLE)]),
-        make("an upgrade fails and is taken back", 3, OLD, claims, failing),
+        make("an upgrade fails and is taken back", 3, OLD, claims, failing()),
+        make("an upgrade of one member fails and is taken back", 1, OLD, claims, failing()),
         make("a downgrade is taken back", 3, OLD, claims, vec![to(MIDDLE), to(OLD), to(MIDDLE)]),
         make("a minor is left out", 3, OLD, claims, vec![to(NEW), to(MIDDLE)]),
         make("an upgrade and one more member", 3, OLD, claims, vec![Step::Spec("3.6.16 and size 4", both)]),
+        make("a downgrade and one more member", 3, NEW, claims, vec![Step::Spec("3.6.16 and size 4", both)]),
     ];
     scenes.into_iter().flatten().collect()
 }
@@ -119,6 +121,13 @@ fn mishaps(claims: bool) -> Vec<Scene> {
         make("the leader's data differs", 3, MIDDLE, claims, fault(Fault::Corrupt, Who::Leader)),
         make("a follower is cut off", 3, MIDDLE, claims, fault(Fault::CutOff, Who::Followers(1))),
         make("all pods are deleted", 3, MIDDLE, claims, fault(Fault::DeletePod, Who::All)),
+        make("an image that cannot be had", 3, MIDDLE, claims, {
+            let nowhere =
+                Step::Spec("repository nowhere", |spec| spec.repository = "nowhere/etcd".to_owned());
+            let back =
+                Step::Spec("the repository of before", |spec| spec.repository = names::REPOSITORY.to_owned());
+            vec![Step::LoseImage("nowhere/"), nowhere, back]
+        }),
         make("a wrong spec", 3, MIDDLE, claims, {
             let wrong = Step::Spec("version latest", |spec| spec.version = "latest".to_owned());
             vec![wrong, Step::Fault(Fault::DeletePod, Who::Followers(1)), to(MIDDLE)]

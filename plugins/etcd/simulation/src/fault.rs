@@ -61,7 +61,7 @@ impl World {
             if let Some(process) = &pod.process {
                 all.push(Fault::Crash(name()));
                 all.push(if process.connected { Fault::CutOff(name()) } else { Fault::Reconnect(name()) });
-                if process.connected && self.serves(&name()) {
+                if process.connected && self.may_differ(&name()) {
                     all.push(Fault::Corrupt(name()));
                 }
             }
@@ -107,7 +107,7 @@ impl World {
             Fault::CutOff(pod) => self.connect(pod, false),
             Fault::Reconnect(pod) => self.connect(pod, true),
             Fault::Corrupt(pod) => {
-                if let Some((cluster, member)) = self.identity(pod) {
+                if let Some((cluster, member)) = self.identity(pod).filter(|_| self.may_differ(pod)) {
                     let _ = self.propose(cluster, What::Alarm(member, AlarmKind::Corrupt, true));
                 }
             }
@@ -115,6 +115,16 @@ impl World {
         }
         self.excuse(&before);
         self.object_changed();
+    }
+
+    /// Can the others find out that the data of the member in this pod is not theirs? Only a majority that has the same data
+    /// can.
+    fn may_differ(&self, pod: &str) -> bool {
+        let leader = self.identity(pod).and_then(|(cluster, _)| self.leader(cluster));
+        let Some((leader, _)) = leader.filter(|_| self.serves(pod)) else { return false };
+        let state = self.state(&leader);
+        let others = state.alarms.iter().filter(|(_, kind)| *kind == AlarmKind::Corrupt).count();
+        others + 1 + state.quorum() <= state.voters().len()
     }
 
     fn connect(&mut self, pod: &str, connected: bool) {
@@ -163,6 +173,12 @@ impl World {
             }
         }
         best.into_iter().map(|(cluster, disk)| (cluster, Rc::clone(&disk.state))).collect()
+    }
+
+    /// The operator did something that it decided on before a fault: what the fault costs may be known only now.
+    pub fn excuse_now(&mut self) {
+        let known = self.configurations();
+        self.excuse(&known);
     }
 
     /// Where faults have destroyed the data of so many that the others cannot agree, what was confirmed may be lost.

@@ -281,7 +281,11 @@ impl Operator {
             // Another member may have been elected just before.
             let undisturbed = world.disturbances == round.disturbances;
             world.watch(&act, &round.observed, round.paused, undisturbed);
-            world.perform(&act)
+            let result = world.perform(&act);
+            if !undisturbed {
+                world.excuse_now();
+            }
+            result
         });
         match result {
             Ok(()) => self.stage = Stage::Acted(round),

@@ -1,8 +1,9 @@
-//! Outages that the operator itself has to end, each as short as it could be made.
+//! What the operator has to get out of by itself, each as short as it could be made.
 
 #[cfg(test)]
 mod tests {
-    use etcd_simulation::{Order, Play, Scene, Step, fault::Fault, world::World};
+    use etcd_api::{ChangeKind, EtcdClusterSpec};
+    use etcd_simulation::{Order, Play, Scene, Step, Who, fault::Fault, world::World};
 
     fn ends_well(size: i32, claims: bool, steps: Vec<Step>) {
         let scene = Scene { steps, ..Scene::of(size, "3.5.35", claims) };
@@ -11,9 +12,35 @@ mod tests {
         play.verdict().unwrap_or_else(|wrong| panic!("claims: {claims}: {wrong}\n{}", play.story()));
     }
 
+    /// Plays on until it is so.
+    fn until(play: &mut Play, scene: &Scene, what: impl Fn(&World) -> bool) {
+        while !what(&play.world) {
+            assert!(play.advance(scene), "it never came to that\n{}", play.story());
+        }
+    }
+
+    fn ask(world: &mut World, change: impl FnOnce(&mut EtcdClusterSpec)) {
+        let owner = world.objects.owner.as_mut().unwrap();
+        change(std::rc::Rc::make_mut(&mut owner.spec));
+        owner.generation += 1;
+        owner.version += 1;
+        world.object_changed();
+    }
+
+    fn followers(world: &World) -> Vec<String> {
+        let leader = world.cluster().and_then(|cluster| world.leader(cluster)).map(|(pod, _)| pod);
+        world.pod_names().into_iter().filter(|pod| Some(pod) != leader.as_ref()).collect()
+    }
+
+    fn leaves(world: &World) -> bool {
+        let change = world.objects.owner.as_ref().and_then(|owner| owner.record.change.as_ref());
+        change.is_some_and(|change| change.kind == ChangeKind::Leave)
+    }
+
     fn version(to: &'static str) -> Step {
         match to {
             "3.6.16" => Step::Spec("version 3.6.16", |spec| spec.version = "3.6.16".to_owned()),
+            "3.7.3" => Step::Spec("version 3.7.3", |spec| spec.version = "3.7.3".to_owned()),
             _ => Step::Spec("version 3.5.35", |spec| spec.version = "3.5.35".to_owned()),
         }
     }
@@ -61,5 +88,99 @@ mod tests {
             let steps = vec![Step::LoseImage("nowhere/"), repository("nowhere"), lose, repository("quay.io")];
             ends_well(3, claims, steps);
         }
+    }
+
+    #[test]
+    fn a_member_that_waits_for_its_image_gets_the_old_one_back_though_the_data_of_another_one_differs() {
+        for claims in [false, true] {
+            let differs = Step::Fault(Fault::Corrupt, Who::Leader);
+            ends_well(
+                3,
+                claims,
+                vec![Step::LoseImage("3.6.16"), version("3.6.16"), differs, version("3.5.35")],
+            );
+        }
+    }
+
+    #[test]
+    fn a_version_that_is_asked_for_while_the_first_member_is_made_is_the_one_that_is_remembered() {
+        for claims in [false, true] {
+            let scene = Scene::of(3, "3.5.35", claims);
+            let mut play = Play::new(&scene, Order::Fixed, Vec::new()).traced();
+            until(&mut play, &scene, |world| {
+                let begun =
+                    world.objects.owner.as_ref().is_some_and(|owner| !owner.record.members.is_empty());
+                begun && world.objects.claims.is_empty() != claims
+            });
+            ask(&mut play.world, |spec| spec.version = "3.6.16".to_owned());
+            play.run(&scene);
+            play.verdict().unwrap_or_else(|wrong| panic!("claims: {claims}: {wrong}\n{}", play.story()));
+        }
+    }
+
+    #[test]
+    fn a_member_that_cannot_leave_stays_while_another_one_has_lost_its_data() {
+        let scene = Scene::of(3, "3.6.16", false);
+        let mut play = Play::new(&scene, Order::Fixed, Vec::new()).traced();
+        until(&mut play, &scene, |world| world.endpoints().len() == 3);
+        let [differs, lost] = followers(&play.world).try_into().unwrap();
+        play.world.fail(&Fault::Corrupt(differs));
+        until(&mut play, &scene, leaves);
+        play.world.fail(&Fault::DeletePod(lost));
+        play.run(&scene);
+        play.verdict().unwrap_or_else(|wrong| panic!("{wrong}\n{}", play.story()));
+    }
+
+    #[test]
+    fn a_member_that_does_not_answer_is_not_given_a_version_that_may_not_read_its_data() {
+        let silent = |world: &mut World| {
+            let cut_off = followers(world).remove(0);
+            world.fail(&Fault::CutOff(cut_off));
+            ask(world, |spec| spec.version = "3.6.16".to_owned());
+        };
+        for claims in [false, true] {
+            let steps = vec![Step::World("one is cut off, and version 3.6.16", silent)];
+            let scene = Scene { steps, ..Scene::of(3, "3.7.3", claims) };
+            let mut play = Play::new(&scene, Order::Fixed, Vec::new()).traced();
+            play.run(&scene);
+            play.verdict().unwrap_or_else(|wrong| panic!("claims: {claims}: {wrong}\n{}", play.story()));
+        }
+    }
+
+    #[test]
+    fn a_member_that_joins_before_a_downgrade_runs_what_the_others_run() {
+        for claims in [false, true] {
+            let both = Step::Spec("version 3.6.16 and size 4", |spec| {
+                (spec.version, spec.size) = ("3.6.16".to_owned(), 4);
+            });
+            let scene = Scene { steps: vec![both], ..Scene::of(3, "3.7.3", claims) };
+            let mut play = Play::new(&scene, Order::Fixed, Vec::new()).traced();
+            play.run(&scene);
+            play.verdict().unwrap_or_else(|wrong| panic!("claims: {claims}: {wrong}\n{}", play.story()));
+        }
+    }
+
+    #[test]
+    fn a_second_version_that_is_asked_for_too_early_is_refused_and_the_members_stay_alike() {
+        for claims in [false, true] {
+            ends_well(3, claims, vec![version("3.7.3")]);
+        }
+    }
+
+    /// The operator has looked, and the learner is deleted before it gets its vote: nothing can bring the quorum back.
+    #[test]
+    fn a_learner_that_is_deleted_in_the_very_moment_it_gets_its_vote_costs_a_quorum_that_is_told() {
+        let scene = Scene::of(2, "3.6.16", false);
+        let mut moment = Play::new(&scene, Order::Fixed, Vec::new()).traced();
+        let mut before = moment.clone();
+        while !moment.story().contains("MemberPromote") {
+            before = moment.clone();
+            assert!(moment.advance(&scene));
+        }
+        let learner = followers(&before.world).remove(0);
+        before.world.fail(&Fault::DeletePod(learner));
+        before.run(&scene);
+        before.verdict().unwrap_or_else(|wrong| panic!("{wrong}\n{}", before.story()));
+        assert!(!before.world.conditions["Available"].0);
     }
 }
