@@ -56,17 +56,15 @@ fn why(situation: &Situation<'_>, member: &Member<'_>) -> Option<LeaveReason> {
 
 /// Would any other pod made from the same spec wait for the same thing?
 pub(crate) fn is_the_specs_fault(pod: &Pod) -> bool {
-    const OF_THE_SPEC: [&str; 8] = [
-        "ErrImagePull",
-        "ImagePullBackOff",
-        "InvalidImageName",
-        "ErrImageNeverPull",
-        "CreateContainerConfigError",
-        "CreateContainerError",
-        "RunContainerError",
-        "Unschedulable",
-    ];
-    pod.waiting.as_deref().is_some_and(|why| OF_THE_SPEC.contains(&why))
+    const OF_THE_SPEC: [&str; 4] =
+        ["CreateContainerConfigError", "CreateContainerError", "RunContainerError", "Unschedulable"];
+    lacks_image(pod) || pod.waiting.as_deref().is_some_and(|why| OF_THE_SPEC.contains(&why))
+}
+
+/// Can its image not be had?
+pub(crate) fn lacks_image(pod: &Pod) -> bool {
+    const OF_IMAGES: [&str; 4] = ["ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"];
+    pod.waiting.as_deref().is_some_and(|why| OF_IMAGES.contains(&why))
 }
 
 /// Does another member run well on the very same? Else the fault may be what all of them are made from, and replacing

@@ -12,6 +12,7 @@ use crate::{
     naming::member_name,
     observed::{Observed, Status, View},
     planted::{self, Defect},
+    repair,
     situation::Situation,
     step::{LATER, SOON, Step},
     version::Version,
@@ -129,10 +130,10 @@ fn make(situation: &Situation<'_>, change: &Change, member: &Member<'_>) -> Step
         };
         let step = situation.act(Act::CreatePod(Box::new(pod)), "Creating", format!("making the pod {name}"));
         // Another version may have been asked for since it was begun.
-        let step = runs(step, name, situation.plan.version);
+        let step = runs(step, name, version(situation, member));
         return if member.record.claim { step } else { forget(step, name) };
     };
-    let wanted = situation.plan.version;
+    let wanted = version(situation, member);
     let outdated = pod.version != wanted.to_string()
         || pod.image != situation.plan.image(wanted)
         || digest_differs(situation, change, member);
@@ -174,6 +175,16 @@ fn forget(step: Step, name: &str) -> Step {
     })
 }
 
+/// What the first member runs: what is asked for now; but on a claim that may hold data already, what it was begun with, for
+/// versions do not follow each other as one likes. One whose image cannot be had has no data yet.
+fn version(situation: &Situation<'_>, member: &Member<'_>) -> Version {
+    let free = !member.record.claim
+        || member.record.data.is_none()
+        || member.data() == Data::Lost
+        || member.pod.is_some_and(repair::lacks_image);
+    member.meant().filter(|_| !free).unwrap_or(situation.plan.version)
+}
+
 /// With the version that the pod of a member is made for.
 fn runs(step: Step, name: &str, version: Version) -> Step {
     step.remember(|record| {
@@ -209,7 +220,7 @@ fn seed_pod(situation: &Situation<'_>, change: &Change, member: &Member<'_>) -> 
         cluster: situation.cluster,
         plan: situation.plan,
         member: member.record,
-        version: situation.plan.version,
+        version: version(situation, member),
         start: Start::Seed { token: &token, snapshot: snapshot.as_ref() },
         trust: &trust,
     }))

@@ -183,4 +183,27 @@ mod tests {
         before.verdict().unwrap_or_else(|wrong| panic!("{wrong}\n{}", before.story()));
         assert!(!before.world.conditions["Available"].0);
     }
+
+    #[test]
+    fn a_first_member_that_has_begun_on_a_claim_goes_to_another_version_only_as_members_do() {
+        let scene = Scene::of(1, "3.7.3", true);
+        let mut play = Play::new(&scene, Order::Fixed, Vec::new()).traced();
+        until(&mut play, &scene, |world| world.pod_names().iter().any(|pod| world.connected(pod).is_some()));
+        let first = play.world.pod_names().remove(0);
+        play.world.fail(&Fault::CutOff(first));
+        ask(&mut play.world, |spec| spec.version = "3.6.16".to_owned());
+        play.run(&scene);
+        play.verdict().unwrap_or_else(|wrong| panic!("{wrong}\n{}", play.story()));
+    }
+
+    #[test]
+    fn a_first_member_whose_image_cannot_be_had_gets_the_one_that_is_asked_for_next() {
+        for claims in [false, true] {
+            let scene = Scene { steps: vec![version("3.5.35")], ..Scene::of(1, "3.7.3", claims) };
+            let mut play = Play::new(&scene, Order::Fixed, Vec::new()).traced();
+            play.world.missing_images.push("3.7.3".to_owned());
+            play.run(&scene);
+            play.verdict().unwrap_or_else(|wrong| panic!("claims: {claims}: {wrong}\n{}", play.story()));
+        }
+    }
 }
