@@ -27,8 +27,12 @@ pub struct Module {
 
 /// Kubernetes. 1.34 is the newest whose kubelet accepts cgroup v1.
 pub static KUBERNETES: Module = Module { name: "kubernetes", version: "v1.34.4" };
-/// etcd.
+/// etcd, of the minor that Kubernetes runs on here.
 pub static ETCD: Module = Module { name: "etcd", version: "v3.6.16" };
+/// The minor before.
+pub static ETCD_BEFORE: Module = Module { name: "etcd-3.5", version: "v3.5.35" };
+/// The minor after.
+pub static ETCD_AFTER: Module = Module { name: "etcd-3.7", version: "v3.7.3" };
 /// The real Helm.
 pub static HELM: Module = Module { name: "helm", version: "v4.3.1" };
 /// CoreDNS.
@@ -102,6 +106,15 @@ pub const COREDNS_SERVER: Program = program("coredns", &COREDNS, "github.com/cor
 /// Parts of one Kubernetes are of one minor version.
 const fn kubernetes(name: &'static str, package: &'static str) -> Program {
     program(name, &KUBERNETES, package, "Kubernetes v1.34.")
+}
+
+/// Server and tools of one version of etcd, as its images hold them: only ours are taken, for they are static.
+pub const fn etcd_programs(module: &'static Module) -> [Program; 3] {
+    [
+        program("etcd", module, "go.etcd.io/etcd/server/v3", ""),
+        program("etcdctl", module, "go.etcd.io/etcd/etcdctl/v3", ""),
+        program("etcdutl", module, "go.etcd.io/etcd/etcdutl/v3", ""),
+    ]
 }
 
 /// What a control plane needs.
@@ -221,13 +234,15 @@ impl Places {
 
 /// Asking a program for its version takes long enough to ask only once.
 fn remembered(program: &Program, look: impl FnOnce() -> Option<PathBuf>) -> Option<PathBuf> {
-    static FOUND: Mutex<BTreeMap<&str, PathBuf>> = Mutex::new(BTreeMap::new());
+    type Key = (&'static str, &'static str, bool);
+    static FOUND: Mutex<BTreeMap<Key, PathBuf>> = Mutex::new(BTreeMap::new());
     let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(file) = found.get(program.name) {
+    let key = (program.module.name, program.name, program.accepts.is_empty());
+    if let Some(file) = found.get(&key) {
         return Some(file.clone());
     }
     let file = look()?;
-    found.insert(program.name, file.clone());
+    found.insert(key, file.clone());
     Some(file)
 }
 

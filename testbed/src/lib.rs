@@ -8,6 +8,7 @@ pub mod binaries;
 pub mod busybox;
 pub mod cluster;
 pub mod error;
+pub mod etcd_images;
 pub mod image;
 pub mod node;
 pub mod object_store;

@@ -12,6 +12,7 @@ use crate::steps::{Terminal, say};
 use crate::{build, demo::access::Access};
 
 pub(crate) mod access;
+mod etcd;
 mod from_chart;
 mod hello;
 mod interrupt;
@@ -30,7 +31,7 @@ use scene::Scene;
 use stage::{Pod, Process, Stage};
 
 /// The scenes that can be played.
-pub(crate) const SCENES: [&str; 3] = ["S1", "S2", "S3"];
+pub(crate) const SCENES: [&str; 4] = ["S1", "S2", "S3", "S4"];
 
 /// Flags of `cargo xtask demo`.
 #[derive(Debug, Args)]
@@ -40,6 +41,8 @@ EXAMPLES:
   cargo xtask demo --once                      plays it and ends; exit code 0 when every step was seen
   cargo xtask demo --scene S2 --once           from a chart to a deployed operator: init, image, make deploy
   cargo xtask demo --scene S3 --once           a right is missing, is told, and heals; what is deleted comes back
+  sudo -E cargo xtask demo --scene S4 --once --node
+                                               an etcd cluster grows, shrinks, loses members and is upgraded under load
   sudo -E cargo xtask demo --once --node       the host in a pod, hooks and releases in real pods
   cargo xtask demo --project ~/my-operator     your own operator-sdk Helm project instead of the sample
   cargo xtask demo --kubeconfig ~/.kube/config on your cluster, in a namespace of its own that is taken away again")]
@@ -75,6 +78,9 @@ pub(crate) fn demo(args: &DemoArgs) -> Result<()> {
     if args.scene != "S1" {
         if args.kubeconfig.is_some() || args.project.is_some() {
             bail!("scene {} makes its own project on its own cluster", args.scene);
+        }
+        if args.scene == "S4" {
+            return etcd::demo(args);
         }
         return on_a_cluster_of_its_own(args.node, |cluster, access, work| {
             play_made(args, cluster, access, work)

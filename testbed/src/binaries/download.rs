@@ -64,7 +64,7 @@ fn release(module: &Module, machine: &str) -> Option<Release> {
             url: format!("https://dl.k8s.io/{version}/kubernetes-server-linux-{machine}.tar.gz"),
             checksum: Checksum::Pinned(kubernetes_checksum(version, machine)?),
         },
-        "etcd" => {
+        "etcd" | "etcd-3.5" | "etcd-3.7" => {
             let base = format!("https://github.com/etcd-io/etcd/releases/download/{version}");
             Release {
                 url: format!("{base}/etcd-{version}-linux-{machine}.tar.gz"),

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
 
 use super::access::Access;
 use crate::build;
@@ -44,6 +45,15 @@ impl Copies {
     fn make(source: &Path, plugins: &[PathBuf], work: &Path) -> Result<Self> {
         let copies = Self { project: work.join("project"), plugins: work.join("plugins") };
         run(Command::new("cp").arg("-r").arg(source).arg(&copies.project))?;
+        copies.with(plugins, work)
+    }
+
+    fn of_plugins(plugins: &[PathBuf], work: &Path) -> Result<Self> {
+        Self { project: work.join("project"), plugins: work.join("plugins") }.with(plugins, work)
+    }
+
+    fn with(self, plugins: &[PathBuf], work: &Path) -> Result<Self> {
+        let copies = self;
         fs::create_dir_all(&copies.plugins)?;
         for plugin in plugins {
             let name = plugin.file_name().context("a plugin without a name")?;
@@ -173,23 +183,38 @@ impl Pod {
     /// Everything but the start. The host's image is on the node already.
     pub(crate) fn prepare(access: &Access, source: &Path, plugins: &[PathBuf], work: &Path) -> Result<Self> {
         let copies = Copies::make(source, plugins, work)?;
-        let directory = |path: &Path| serde_json::json!({"hostPath": {"path": path.display().to_string(), "type": "Directory"}});
-        let values = serde_json::json!({
-            "image": {"pullPolicy": "Never"},
+        let values = json!({
             "project": {"volume": directory(&copies.project)},
-            "plugins": {
-                "imageDirectory": "",
-                "volumes": [{"name": "scene", "source": directory(&copies.plugins)}],
-            },
             "grantRequested": true,
             // The scene takes any project; what a project really needs is `rbac.rules`.
             "rbac": {"clusterAdmin": true},
-            "log": {"format": "text"},
         });
+        Self::of(access, copies, values, work)
+    }
+
+    /// The same for plugins without a project: `values` of the chart say what they may do.
+    pub(crate) fn of_plugins(access: &Access, plugins: &[PathBuf], values: Value, work: &Path) -> Result<Self> {
+        Self::of(access, Copies::of_plugins(plugins, work)?, values, work)
+    }
+
+    fn of(access: &Access, copies: Copies, mut values: Value, work: &Path) -> Result<Self> {
+        let plugins = json!([{"name": "scene", "source": directory(&copies.plugins)}]);
+        let always = [
+            ("image", json!({"pullPolicy": "Never"})),
+            ("plugins", json!({"imageDirectory": "", "volumes": plugins})),
+            ("log", json!({"format": "text"})),
+        ];
+        let fields = values.as_object_mut().context("values that are no object")?;
+        fields.extend(always.map(|(name, value)| (name.to_owned(), value)));
         let file = work.join("values.json");
         fs::write(&file, values.to_string())?;
         Ok(Self { access: access.clone(), copies, values: file, installed: false })
     }
+}
+
+/// A directory of the node as a volume.
+fn directory(path: &Path) -> Value {
+    json!({"hostPath": {"path": path.display().to_string(), "type": "Directory"}})
 }
 
 impl Pod {

@@ -153,13 +153,14 @@ fn etcd(request: &PodRequest<'_>) -> Value {
     container
 }
 
-/// Waits until the member's own name can be looked up: its peers check that it is where it says it is.
+/// Waits until the member's own name can be looked up: its peers check that it is where it says it is. Not every nslookup looks
+/// through the pod's search domains by itself.
 fn check_dns(request: &PodRequest<'_>) -> Value {
     let PodRequest { cluster, plan, member, .. } = request;
     let host = Place { cluster: &cluster.name, namespace: &cluster.namespace }.host(&member.name);
     let seconds = plan.pod.dns_timeout_in_second;
     let script = format!(
-        "waited=0; until nslookup {host}; do waited=$((waited+1)); if [ $waited -eq {seconds} ]; then echo 'no address for {host} after {seconds} s'; exit 1; fi; sleep 1; done"
+        "waited=0; until for domain in '' $(sed -n 's/^search //p' /etc/resolv.conf); do nslookup {host}${{domain:+.$domain}} && break; done; do waited=$((waited+1)); if [ $waited -eq {seconds} ]; then echo 'no address for {host} after {seconds} s'; exit 1; fi; sleep 1; done"
     );
     let mut container = json!({
         "name": "check-dns",
