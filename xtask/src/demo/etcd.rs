@@ -39,7 +39,11 @@ pub(super) fn demo(args: &DemoArgs) -> Result<()> {
     plugins.retain(|plugin| plugin.ends_with("etcd.wasm"));
     on_a_cluster_of_its_own(true, |cluster, access, work| {
         put_images(cluster)?;
-        access.kubectl(&["apply", "--filename", &build::root().join("plugins/etcd/crds").display().to_string()])?;
+        access.kubectl(&[
+            "apply",
+            "--filename",
+            &build::root().join("plugins/etcd/crds").display().to_string(),
+        ])?;
         let mut host = Pod::of_plugins(access, &plugins, values(), work)?;
         let look = Look { access, namespace: "demo" };
         access.kubectl(&["create", "namespace", look.namespace])?;
@@ -186,7 +190,8 @@ impl Scene<'_> {
         for size in [4, 5, 3] {
             rows.step(&format!("{before} to {size} members"), || {
                 self.look.patch(RESOURCE, &format!("{{\"spec\":{{\"size\":{size}}}}}"))?;
-                self.look.seen(&format!("spec.size {size}: {size} members are ready"), || self.rests_with(size))
+                self.look
+                    .seen(&format!("spec.size {size}: {size} members are ready"), || self.rests_with(size))
             })?;
             before = size;
         }

@@ -193,7 +193,12 @@ impl Pod {
     }
 
     /// The same for plugins without a project: `values` of the chart say what they may do.
-    pub(crate) fn of_plugins(access: &Access, plugins: &[PathBuf], values: Value, work: &Path) -> Result<Self> {
+    pub(crate) fn of_plugins(
+        access: &Access,
+        plugins: &[PathBuf],
+        values: Value,
+        work: &Path,
+    ) -> Result<Self> {
         Self::of(access, Copies::of_plugins(plugins, work)?, values, work)
     }
 

@@ -63,7 +63,8 @@ pub(crate) fn is_the_specs_fault(pod: &Pod) -> bool {
 
 /// Can its image not be had?
 pub(crate) fn lacks_image(pod: &Pod) -> bool {
-    const OF_IMAGES: [&str; 4] = ["ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"];
+    const OF_IMAGES: [&str; 4] =
+        ["ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"];
     pod.waiting.as_deref().is_some_and(|why| OF_IMAGES.contains(&why))
 }
 

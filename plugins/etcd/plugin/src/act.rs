@@ -2,10 +2,7 @@
 
 use std::time::Duration;
 
-use etcd_core::{
-    act::Act,
-    refusal::Refusal,
-};
+use etcd_core::{act::Act, refusal::Refusal};
 use pilothouse_sdk::{DeleteOptions, Gvk, Kube, KubeError, ObjectRef, Ownership, Patch};
 use serde_json::{Value, json};
 
@@ -73,7 +70,8 @@ impl Hands<'_> {
     }
 
     fn patch(&self, kind: &str, name: &str, patch: Result<Patch, KubeError>) -> Result<(), Refusal> {
-        let patched = patch.and_then(|patch| self.kube.patch_ref::<Value>(&self.reference(kind, name), &patch));
+        let patched =
+            patch.and_then(|patch| self.kube.patch_ref::<Value>(&self.reference(kind, name), &patch));
         patched.map(drop).map_err(|error| refused::by_kubernetes(&error))
     }
 
@@ -125,11 +123,9 @@ fn request<'a>(
             json!({"action": "ENABLE", "version": format!("{}.{}.0", version.major, version.minor)}),
             Some("cluster has an ongoing downgrade job"),
         ),
-        Act::DowngradeCancel => speaker(
-            "maintenance/downgrade",
-            json!({"action": "CANCEL"}),
-            Some("no inflight downgrade job"),
-        ),
+        Act::DowngradeCancel => {
+            speaker("maintenance/downgrade", json!({"action": "CANCEL"}), Some("no inflight downgrade job"))
+        }
         _ => None,
     }
 }

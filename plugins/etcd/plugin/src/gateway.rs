@@ -37,7 +37,8 @@ impl Gateway<'_> {
     /// Why it says nothing, as for all of these.
     pub(crate) fn status(&self, member: &str) -> Result<Status, Refusal> {
         let answer = self.post(member, "maintenance/status", &json!({}), PATIENCE)?;
-        status(&answer).ok_or_else(|| Refusal::Etcd(format!("member {member} answers without its identifier")))
+        status(&answer)
+            .ok_or_else(|| Refusal::Etcd(format!("member {member} answers without its identifier")))
     }
 
     /// The list of members as this one knows it; `agreed`: as a majority does.
@@ -168,7 +169,8 @@ mod tests {
 
     #[test]
     fn what_is_zero_is_not_there() {
-        let answer = json!({"header": {"cluster_id": "1", "member_id": "2"}, "version": "3.5.35", "isLearner": true});
+        let answer =
+            json!({"header": {"cluster_id": "1", "member_id": "2"}, "version": "3.5.35", "isLearner": true});
         let status = status(&answer).unwrap();
         assert_eq!((status.leader, status.revision, status.db_quota), (None, 0, None));
         assert!(status.learner && status.downgrade.is_none());
@@ -177,7 +179,8 @@ mod tests {
 
     #[test]
     fn a_member_that_was_not_started_has_no_name() {
-        let member = json!({"ID": "18249187646912138824", "peerURLs": ["http://a.b.c.svc:2380"], "isLearner": true});
+        let member =
+            json!({"ID": "18249187646912138824", "peerURLs": ["http://a.b.c.svc:2380"], "isLearner": true});
         let member = listed(&member).unwrap();
         assert_eq!((member.name.as_str(), member.learner), ("", true));
         assert_eq!(member.peer_urls, ["http://a.b.c.svc:2380"]);

@@ -34,7 +34,12 @@ pub(crate) struct Seen {
 ///
 /// # Errors
 /// What the API server answered.
-pub(crate) fn look(ctx: &Context, object: &ClusterObject, record: Record, view: View) -> Result<Seen, KubeError> {
+pub(crate) fn look(
+    ctx: &Context,
+    object: &ClusterObject,
+    record: Record,
+    view: View,
+) -> Result<Seen, KubeError> {
     let kube = match view {
         View::Cached => ctx.kube(),
         View::Live => ctx.kube().live(),
@@ -135,7 +140,8 @@ fn waiting(object: &Value) -> Option<String> {
     let reason = containers
         .map(|status| text(status, "/state/waiting/reason"))
         .find(|reason| !passing.contains(reason));
-    let unscheduled = condition(object, "PodScheduled").filter(|scheduled| text(scheduled, "/status") == "False");
+    let unscheduled =
+        condition(object, "PodScheduled").filter(|scheduled| text(scheduled, "/status") == "False");
     reason.or_else(|| unscheduled.map(|scheduled| text(scheduled, "/reason"))).map(str::to_owned)
 }
 

@@ -33,7 +33,9 @@ pub(crate) fn ask(gateway: &Gateway<'_>, pods: &[Value], record: &Record) -> Mem
         }
     }
     let speaker = speaker(&answers, &own, record.cluster_id);
-    let Some((name, status)) = speaker else { return Members { etcd: Etcd { answers, ..Etcd::default() }, speaker: None } };
+    let Some((name, status)) = speaker else {
+        return Members { etcd: Etcd { answers, ..Etcd::default() }, speaker: None };
+    };
     let (name, cluster_id) = (name.to_owned(), status.cluster_id);
     let (agreed, members) = match gateway.members(&name, true) {
         Ok(members) => (true, Ok(members)),
@@ -67,7 +69,12 @@ fn speaker<'a>(
         _ => None,
     });
     candidates.max_by_key(|(_, status)| {
-        (status.leader == Some(status.member_id), !status.learner && status.leader.is_some(), !status.learner, status.term)
+        (
+            status.leader == Some(status.member_id),
+            !status.learner && status.leader.is_some(),
+            !status.learner,
+            status.term,
+        )
     })
 }
 
@@ -78,8 +85,13 @@ mod tests {
     use super::*;
 
     fn status(member: u64, leader: Option<u64>, learner: bool) -> Answer {
-        let status =
-            Status { member_id: Id(member), cluster_id: Id(1), leader: leader.map(Id), learner, ..Status::default() };
+        let status = Status {
+            member_id: Id(member),
+            cluster_id: Id(1),
+            leader: leader.map(Id),
+            learner,
+            ..Status::default()
+        };
         Answer::Status(Box::new(status))
     }
 

@@ -7,7 +7,9 @@ use pilothouse_sdk::{HttpError, HttpErrorKind, KubeError};
 pub(crate) fn by_kubernetes(error: &KubeError) -> Refusal {
     let why = error.to_string();
     match error {
-        KubeError::NotFound(_) | KubeError::Conflict(_) | KubeError::AlreadyExists(_) => Refusal::Outdated(why),
+        KubeError::NotFound(_) | KubeError::Conflict(_) | KubeError::AlreadyExists(_) => {
+            Refusal::Outdated(why)
+        }
         KubeError::Throttled(after) => Refusal::Busy { why, after: Some(*after) },
         KubeError::Denied(_) | KubeError::Invalid(_) | KubeError::UnknownKind(_) => Refusal::Forbidden(why),
         _ => Refusal::Unanswered(why),

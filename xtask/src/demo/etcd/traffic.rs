@@ -97,8 +97,12 @@ impl Traffic {
         if let Some(wrong) = ledger.wrong.first() {
             bail!("{} reads went wrong, the first: {wrong}", ledger.wrong.len());
         }
-        let lost: Vec<u64> =
-            ledger.acknowledged.iter().copied().filter(|number| kept.get(&key(*number)) != Some(&number.to_string())).collect();
+        let lost: Vec<u64> = ledger
+            .acknowledged
+            .iter()
+            .copied()
+            .filter(|number| kept.get(&key(*number)) != Some(&number.to_string()))
+            .collect();
         if !lost.is_empty() {
             bail!("{} of {} acknowledged writes are lost: {lost:?}", lost.len(), ledger.acknowledged.len());
         }
