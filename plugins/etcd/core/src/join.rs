@@ -138,6 +138,12 @@ fn add(situation: &Situation<'_>, member: &Member<'_>) -> Step {
         let message = format!("waiting for member {unfit} before member {name} is added");
         return situation.wait(SOON, "MembershipChanging", message);
     }
+    // etcd counts who has not said its name as one that was never started.
+    let unnamed = situation.list().into_iter().flat_map(|list| &list.members);
+    if let Some(unnamed) = unnamed.into_iter().find(|listed| listed.name.is_empty()) {
+        let message = format!("waiting until member {} has said its name to the others", unnamed.id);
+        return situation.wait(SOON, "MembershipChanging", message);
+    }
     let peer_url = situation.place().peer_url(name, situation.plan.tls.peers());
     let act = Act::MemberAdd { peer_url, learner: !planted::has(Defect::AddsVoters) };
     situation.act(act, "MembershipChanging", format!("adding member {name}"))

@@ -115,7 +115,7 @@ pub(crate) fn go_on(situation: &Situation<'_>, change: &Change) -> Step {
 /// made again.
 fn make(situation: &Situation<'_>, change: &Change, member: &Member<'_>) -> Step {
     let name = member.name();
-    if let Some(step) = make_claim(situation, member) {
+    if let Some(step) = place(situation, member).or_else(|| make_claim(situation, member)) {
         return step;
     }
     if planted::has(Defect::GivesUpWhenCreating)
@@ -144,6 +144,30 @@ fn make(situation: &Situation<'_>, change: &Change, member: &Member<'_>) -> Step
     }
     let why = pod.waiting.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
     situation.wait(SOON, "Creating", format!("waiting for the first member, {name}{why}"))
+}
+
+/// Where its data is to be may have changed since it was begun. As long as there is none, it is made there.
+fn place(situation: &Situation<'_>, member: &Member<'_>) -> Option<Step> {
+    let name = member.name();
+    let claim = situation.plan.pod.persistent_volume_claim_spec.is_some();
+    if member.record.claim == claim || member.claim.is_some() {
+        return None;
+    }
+    match member.pod {
+        Some(pod) if member.record.claim && pod.terminating.is_none() => {
+            let act = Act::DeletePod { name: pod.name.clone(), uid: pod.uid.clone() };
+            Some(situation.act(act, "Creating", format!("the pod {name} waits for a claim that is not asked for")))
+        }
+        Some(_) => None,
+        None => {
+            let step = situation.note("Creating", format!("the data of member {name} is put elsewhere"));
+            let step = step.remember(|record| {
+                let members = record.members.iter_mut().filter(|member| member.name == name);
+                members.for_each(|member| member.claim = claim);
+            });
+            Some(forget(step, name))
+        }
+    }
 }
 
 fn make_claim(situation: &Situation<'_>, member: &Member<'_>) -> Option<Step> {

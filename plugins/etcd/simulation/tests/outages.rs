@@ -206,4 +206,33 @@ mod tests {
             play.verdict().unwrap_or_else(|wrong| panic!("claims: {claims}: {wrong}\n{}", play.story()));
         }
     }
+
+    #[test]
+    fn a_first_member_is_made_where_its_data_is_to_be_by_now() {
+        for claims in [false, true] {
+            let scene = Scene::of(1, "3.6.16", claims);
+            let other = Scene::of(1, "3.6.16", !claims).spec.pod;
+            let mut play = Play::new(&scene, Order::Fixed, Vec::new()).traced();
+            until(&mut play, &scene, |world| {
+                world.objects.owner.as_ref().is_some_and(|owner| !owner.record.members.is_empty())
+            });
+            ask(&mut play.world, |spec| spec.pod = other);
+            play.run(&scene);
+            play.verdict().unwrap_or_else(|wrong| panic!("claims: {claims}: {wrong}\n{}", play.story()));
+            assert_eq!(play.world.begun.len(), 1, "another member took its place");
+            assert!(!play.story().contains("MemberAdd"), "another member took its place");
+        }
+    }
+
+    #[test]
+    fn nobody_is_added_before_every_member_has_said_its_name() {
+        let scene = Scene::of(2, "3.6.16", false);
+        let mut play = Play::new(&scene, Order::Fixed, Vec::new()).traced();
+        until(&mut play, &scene, |world| world.cluster().is_some() && world.endpoints().len() == 1);
+        let first = play.world.pod_names().remove(0);
+        let state = &mut play.world.disk_mut(&first).unwrap().state;
+        std::rc::Rc::make_mut(state).members[0].name.clear();
+        play.run(&scene);
+        play.verdict().unwrap_or_else(|wrong| panic!("{wrong}\n{}", play.story()));
+    }
 }
