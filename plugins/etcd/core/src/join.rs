@@ -192,8 +192,8 @@ pub(crate) fn member_pod(
 
 fn promote(situation: &Situation<'_>, member: &Member<'_>, listed: &ListedMember, version: Version) -> Step {
     let name = member.name();
-    let Some(status) = member.status() else {
-        let pod = member.pod.filter(|pod| pod.terminating.is_none());
+    let pod = member.pod.filter(|pod| pod.terminating.is_none());
+    let Some(status) = member.status().filter(|_| pod.is_some()) else {
         let other = |pod: &&crate::observed::Pod| {
             pod.is_over() || pod.image != situation.plan.image(version) || pod.version != version.to_string()
         };

@@ -215,7 +215,8 @@ impl Play {
         }
     }
 
-    fn fail(&mut self, fault: &Fault) {
+    /// Lets something go wrong now.
+    pub fn fail(&mut self, fault: &Fault) {
         self.say(|| format!("!! {fault}"));
         self.world.fail(fault);
         self.world.watch_members();

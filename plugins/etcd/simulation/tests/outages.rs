@@ -124,9 +124,9 @@ mod tests {
         let mut play = Play::new(&scene, Order::Fixed, Vec::new()).traced();
         until(&mut play, &scene, |world| world.endpoints().len() == 3);
         let [differs, lost] = followers(&play.world).try_into().unwrap();
-        play.world.fail(&Fault::Corrupt(differs));
+        play.fail(&Fault::Corrupt(differs));
         until(&mut play, &scene, leaves);
-        play.world.fail(&Fault::DeletePod(lost));
+        play.fail(&Fault::DeletePod(lost));
         play.run(&scene);
         play.verdict().unwrap_or_else(|wrong| panic!("{wrong}\n{}", play.story()));
     }
@@ -178,7 +178,7 @@ mod tests {
             assert!(moment.advance(&scene));
         }
         let learner = followers(&before.world).remove(0);
-        before.world.fail(&Fault::DeletePod(learner));
+        before.fail(&Fault::DeletePod(learner));
         before.run(&scene);
         before.verdict().unwrap_or_else(|wrong| panic!("{wrong}\n{}", before.story()));
         assert!(!before.world.conditions["Available"].0);
@@ -190,7 +190,7 @@ mod tests {
         let mut play = Play::new(&scene, Order::Fixed, Vec::new()).traced();
         until(&mut play, &scene, |world| world.pod_names().iter().any(|pod| world.connected(pod).is_some()));
         let first = play.world.pod_names().remove(0);
-        play.world.fail(&Fault::CutOff(first));
+        play.fail(&Fault::CutOff(first));
         ask(&mut play.world, |spec| spec.version = "3.6.16".to_owned());
         play.run(&scene);
         play.verdict().unwrap_or_else(|wrong| panic!("{wrong}\n{}", play.story()));
@@ -234,5 +234,23 @@ mod tests {
         std::rc::Rc::make_mut(state).members[0].name.clear();
         play.run(&scene);
         play.verdict().unwrap_or_else(|wrong| panic!("{wrong}\n{}", play.story()));
+    }
+
+    #[test]
+    fn a_learner_whose_pod_is_about_to_go_waits_for_its_vote() {
+        let scene = Scene::of(2, "3.6.16", true);
+        let mut play = Play::new(&scene, Order::Fixed, Vec::new()).traced();
+        until(&mut play, &scene, |world| {
+            let learner = followers(world).pop();
+            let state = learner.filter(|_| world.cluster().is_some()).map(|pod| world.state(&pod));
+            state.is_some_and(|state| state.members.len() == 2 && !state.members[1].name.is_empty())
+        });
+        let learner = followers(&play.world).remove(0);
+        play.fail(&Fault::DeletePod(learner));
+        play.run(&scene);
+        play.verdict().unwrap_or_else(|wrong| panic!("{wrong}\n{}", play.story()));
+        let story = play.story();
+        let [gone, vote] = ["PodGone", "MemberPromote"].map(|what| story.find(what).expect(what));
+        assert!(gone < vote, "{story}");
     }
 }
