@@ -170,9 +170,9 @@ impl Operator {
         let shown = world.history.len().saturating_sub(1 + self.lag);
         let trusts = self.slip == Some(Slip::TrustsCache);
         let objects = match (view, world.history.get(shown)) {
-            (View::Live, _) if !trusts => world.objects.clone(),
-            (_, Some(objects)) => objects.clone(),
-            (_, None) => world.objects.clone(),
+            (View::Live, _) if !trusts => Rc::new(world.objects.clone()),
+            (_, Some(objects)) => Rc::clone(objects),
+            (_, None) => Rc::new(world.objects.clone()),
         };
         let view = if trusts { View::Live } else { view };
         let Some((cluster, mut observed)) = observe(world, &objects, view) else { return };
@@ -253,7 +253,7 @@ impl Operator {
                 owner.record = Rc::new(record);
                 owner.version += 1;
             }
-            world.history.push(world.objects.clone());
+            world.remember();
             Ok(())
         });
         match result {

@@ -24,6 +24,8 @@ pub const UID: &str = "5a3f";
 /// The quota of every database.
 pub const QUOTA: i64 = 1000;
 
+/// So many states of the objects caches may show, the newest included.
+const REMEMBERED: usize = 12;
 /// How often caches read everything anew.
 const RESYNC: SignedDuration = SignedDuration::from_mins(5);
 
@@ -35,7 +37,7 @@ pub struct World {
     /// The API server.
     pub objects: Objects,
     /// What caches may still show, oldest first; the last one is what is there now.
-    pub history: Vec<Objects>,
+    pub history: Vec<Rc<Objects>>,
     /// Who leads.
     pub leaders: Leaders,
     /// What the names of images that cannot be had contain.
@@ -116,7 +118,7 @@ impl World {
         };
         Self {
             now: Timestamp::UNIX_EPOCH + SignedDuration::from_hours(24),
-            history: vec![objects.clone()],
+            history: vec![Rc::new(objects.clone())],
             objects,
             leaders: Leaders::new(),
             missing_images: Vec::new(),
@@ -166,10 +168,15 @@ impl World {
     fn show(&mut self) {
         self.missed = None;
         self.changed = true;
-        self.history.push(self.objects.clone());
-        if self.history.len() > 12 {
+        self.remember();
+    }
+
+    /// What there is now is the newest that caches may show.
+    pub fn remember(&mut self) {
+        if self.history.len() >= REMEMBERED {
             self.history.remove(0);
         }
+        self.history.push(Rc::new(self.objects.clone()));
     }
 
     /// Caches read everything anew from time to time, and so find what no watch told of.

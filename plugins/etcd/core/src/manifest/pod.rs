@@ -78,13 +78,15 @@ pub fn pod_digest(request: &PodRequest<'_>) -> String {
         Start::Seed { snapshot: Some(_), token } => token,
         _ => "",
     };
-    digest(&json!({
-        "spec": spec,
-        "labels": request.plan.pod.labels,
-        "annotations": request.plan.pod.annotations,
-        "trust": request.trust,
-        "seeding": seeding,
-    }))
+    // Moved and not copied: this is done for every decision.
+    let parts = [
+        ("spec", Value::Object(spec)),
+        ("labels", json!(request.plan.pod.labels)),
+        ("annotations", json!(request.plan.pod.annotations)),
+        ("trust", request.trust.into()),
+        ("seeding", seeding.into()),
+    ];
+    digest(&parts.into_iter().map(|(part, value)| (part.to_owned(), value)).collect())
 }
 
 fn spec(request: &PodRequest<'_>) -> Map<String, Value> {
@@ -93,29 +95,26 @@ fn spec(request: &PodRequest<'_>) -> Map<String, Value> {
     if let Start::Seed { token, snapshot: Some(snapshot) } = start {
         init.extend(seeding::init_containers(request, token, snapshot));
     }
-    let mut spec = json!({
-        "hostname": member.name,
-        "subdomain": Place { cluster: &cluster.name, namespace: &cluster.namespace }.member_service(),
-        "restartPolicy": "Always",
-        "automountServiceAccountToken": false,
-        "enableServiceLinks": false,
-        "initContainers": init,
-        "containers": [etcd(request)],
-        "volumes": volumes(request),
-    });
+    let place = Place { cluster: &cluster.name, namespace: &cluster.namespace };
+    let mut spec = Map::new();
     let mut set = |field: &str, value: Option<Value>| {
-        if let (Some(fields), Some(value)) = (spec.as_object_mut(), value) {
-            fields.insert(field.to_owned(), value);
+        if let Some(value) = value {
+            spec.insert(field.to_owned(), value);
         }
     };
+    set("hostname", Some(member.name.as_str().into()));
+    set("subdomain", Some(place.member_service().into()));
+    set("restartPolicy", Some("Always".into()));
+    set("automountServiceAccountToken", Some(false.into()));
+    set("enableServiceLinks", Some(false.into()));
+    set("initContainers", Some(init.into()));
+    set("containers", Some(vec![etcd(request)].into()));
+    set("volumes", Some(volumes(request).into()));
     set("nodeSelector", (!plan.pod.node_selector.is_empty()).then(|| json!(plan.pod.node_selector)));
     set("tolerations", (!plan.pod.tolerations.is_empty()).then(|| json!(plan.pod.tolerations)));
     set("securityContext", plan.pod.security_context.clone().map(Value::Object));
     set("affinity", affinity(cluster, plan));
-    match spec {
-        Value::Object(spec) => spec,
-        _ => Map::new(),
-    }
+    spec
 }
 
 /// The affinity of the spec; for the old switch, never two members on one node.
