@@ -186,6 +186,21 @@ pub struct UpgradeRecord {
     /// When it began; also the name under which other plugins are asked to prepare for it.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub since: Timestamp,
+    /// How far the members' logs are freed of entries that the next version cannot read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub logs: Option<LogState>,
+}
+
+/// How far the logs of members are freed of entries that the next version cannot read. *(Pilothouse)*
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum LogState {
+    /// A downgrade is enabled, so that each member begins its log anew with a snapshot.
+    Beginning,
+    /// They have, and the downgrade is taken back.
+    TakingBack,
+    /// That is over.
+    Free,
 }
 
 /// Databases are being defragmented. *(Pilothouse)*

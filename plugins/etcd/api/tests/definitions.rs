@@ -24,9 +24,10 @@ mod tests {
         for ((file, definition), (shipped_as, shipped)) in definitions().into_iter().zip(SHIPPED) {
             assert_eq!(file, shipped_as);
             let generated = serde_saphyr::to_string(&definition).unwrap();
-            assert_eq!(
-                generated, shipped,
-                "run `cargo run -p etcd-api --example crds -- plugins/etcd/crds` ({file})"
+            // Both are long: that they differ is enough.
+            assert!(
+                generated == shipped,
+                "{file} is not what the types give: run `cargo run -p etcd-api --features schema --example crds -- plugins/etcd/crds`"
             );
         }
     }

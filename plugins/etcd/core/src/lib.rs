@@ -22,6 +22,7 @@ pub mod manifest;
 mod member;
 pub mod naming;
 pub mod observed;
+mod old_log;
 pub mod planted;
 mod quantity;
 mod recovery;

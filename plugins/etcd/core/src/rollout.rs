@@ -10,6 +10,7 @@ use crate::{
     manifest::storage_of,
     member::{Data, Member},
     observed::{AlarmKind, HookState},
+    old_log,
     planted::{self, Defect},
     quantity,
     situation::Situation,
@@ -130,7 +131,9 @@ fn lead_elsewhere(situation: &Situation<'_>, member: &Member<'_>, version: Versi
 pub(crate) fn withdraw(situation: &Situation<'_>, aim: &Aim) -> Option<Step> {
     let told = situation.voters().filter_map(Member::status).find_map(|status| status.downgrade.clone());
     let told: Option<Version> = told.and_then(|version| version.parse().ok());
-    if told.is_some_and(|told| told.series() != aim.version.series()) {
+    let meant =
+        situation.record.upgrade.as_ref().is_some_and(|upgrade| old_log::is_told(upgrade, aim.version));
+    if !meant && told.is_some_and(|told| told.series() != aim.version.series()) {
         return Some(situation.act(Act::DowngradeCancel, "Upgrading", "taking the downgrade back"));
     }
     let upgrade =
@@ -210,13 +213,21 @@ fn prepare(situation: &Situation<'_>, aim: &Aim, moves: bool) -> Option<Step> {
         let (lowest, _) = upgrade::range(situation)?;
         let pending = situation.voters().filter(|member| member.meant() != Some(aim.version));
         let pending = pending.map(|member| member.name().to_owned()).collect();
-        let upgrade =
-            UpgradeRecord { from: lowest.to_string(), to: to.clone(), pending, since: situation.now };
+        let upgrade = UpgradeRecord {
+            from: lowest.to_string(),
+            to: to.clone(),
+            pending,
+            since: situation.now,
+            logs: None,
+        };
         let step = situation.note("Upgrading", format!("members are being brought to {to}"));
         return Some(step.remember(|record| record.upgrade = Some(upgrade)));
     };
     let untouched = situation.voters().all(|member| member.meant() != Some(aim.version));
     if untouched && let Some(step) = announce(situation, upgrade) {
+        return Some(step);
+    }
+    if untouched && let Some(step) = old_log::shed(situation, upgrade, aim.version) {
         return Some(step);
     }
     downgrade(situation, aim)

@@ -156,7 +156,11 @@ fn place(situation: &Situation<'_>, member: &Member<'_>) -> Option<Step> {
     match member.pod {
         Some(pod) if member.record.claim && pod.terminating.is_none() => {
             let act = Act::DeletePod { name: pod.name.clone(), uid: pod.uid.clone() };
-            Some(situation.act(act, "Creating", format!("the pod {name} waits for a claim that is not asked for")))
+            Some(situation.act(
+                act,
+                "Creating",
+                format!("the pod {name} waits for a claim that is not asked for"),
+            ))
         }
         Some(_) => None,
         None => {

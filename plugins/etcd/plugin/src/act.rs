@@ -121,7 +121,7 @@ fn request<'a>(
         Act::DowngradeEnable { version } => speaker(
             "maintenance/downgrade",
             json!({"action": "ENABLE", "version": format!("{}.{}.0", version.major, version.minor)}),
-            Some("cluster has an ongoing downgrade job"),
+            Some("cluster has a downgrade job in progress"),
         ),
         Act::DowngradeCancel => {
             speaker("maintenance/downgrade", json!({"action": "CANCEL"}), Some("no inflight downgrade job"))
