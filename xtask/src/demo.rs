@@ -33,6 +33,11 @@ use stage::{Pod, Process, Stage};
 /// The scenes that can be played.
 pub(crate) const SCENES: [&str; 4] = ["S1", "S2", "S3", "S4"];
 
+/// Is a scene about what runs in pods?
+pub(crate) fn needs_pods(scene: &str) -> bool {
+    scene == "S4"
+}
+
 /// Flags of `cargo xtask demo`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -79,7 +84,7 @@ pub(crate) fn demo(args: &DemoArgs) -> Result<()> {
         if args.kubeconfig.is_some() || args.project.is_some() {
             bail!("scene {} makes its own project on its own cluster", args.scene);
         }
-        if args.scene == "S4" {
+        if needs_pods(&args.scene) {
             return etcd::demo(args);
         }
         return on_a_cluster_of_its_own(args.node, |cluster, access, work| {
