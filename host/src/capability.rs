@@ -2,6 +2,7 @@
 
 pub mod assets;
 pub mod blob;
+pub mod certificates;
 pub mod charts;
 pub mod config;
 pub mod egress;

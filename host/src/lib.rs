@@ -9,6 +9,7 @@ pub mod asset;
 pub mod binding;
 pub mod blob;
 pub mod capability;
+pub mod certificate;
 pub mod chart_source;
 pub mod charts;
 pub mod cli;

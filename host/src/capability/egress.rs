@@ -73,7 +73,7 @@ impl HookState {
     }
 }
 
-fn refused(secret: &Named, error: &kube::Error) -> Error {
+pub(super) fn refused(secret: &Named, error: &kube::Error) -> Error {
     let said = format!("{secret} cannot be used: {}", sentence(error));
     match error {
         kube::Error::Denied(_) => Error::Denied(said),

@@ -18,7 +18,7 @@ pub use generated::pilothouse::operator::types::{
     Condition, ConditionStatus, Denial, Event, EventType, Gvk as WitGvk, Level, ObjectRef, Status,
 };
 pub use generated::pilothouse::operator::{
-    assets, blob, charts, config, egress, events, kube, log, metrics, types,
+    assets, blob, certificates, charts, config, egress, events, kube, log, metrics, types,
 };
 pub use generated::{Plugin, PluginPre};
 

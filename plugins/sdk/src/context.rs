@@ -9,8 +9,8 @@ use std::{
 use serde::de::DeserializeOwned;
 
 use crate::{
-    AssetError, AssetFile, AssetTree, Blob, ChartError, ChartSource, ChartStanding, Error, Event, Gvk, Host,
-    Http, Kube, Level, Reason,
+    AssetError, AssetFile, AssetTree, Blob, Certificates, ChartError, ChartSource, ChartStanding, Error,
+    Event, Gvk, Host, Http, Kube, Level, Reason,
 };
 
 /// What a hook has at hand during one call.
@@ -119,6 +119,11 @@ impl Context {
     /// Object storage.
     pub fn blob(&self) -> Blob {
         Blob::new(Rc::clone(&self.host))
+    }
+
+    /// Certificates in Secrets.
+    pub fn certificates(&self) -> Certificates {
+        Certificates::new(Rc::clone(&self.host))
     }
 
     /// Publishes an event about the object at once, instead of with the outcome. Never fails.

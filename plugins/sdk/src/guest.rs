@@ -4,6 +4,7 @@
 mod answers;
 pub mod bindings;
 pub(crate) mod blob;
+pub(crate) mod certificates;
 pub mod command;
 pub(crate) mod http;
 mod imports;

@@ -33,6 +33,7 @@ mod apply;
 mod asked;
 mod budget;
 mod calls;
+mod certificates;
 mod charts;
 mod children;
 mod cluster;

@@ -131,6 +131,12 @@ pub trait Host: fmt::Debug {
         None
     }
 
+    /// Certificates, in native tests.
+    #[cfg(not(target_family = "wasm"))]
+    fn issuer(&self) -> Option<&dyn crate::IssuerOfTests> {
+        None
+    }
+
     /// The time: WASI's wall clock, or the harness's virtual one.
     fn now(&self) -> SystemTime;
 }

@@ -2,6 +2,7 @@
 
 mod assets;
 mod blob;
+mod certificates;
 mod charts;
 mod command;
 mod context;
@@ -29,6 +30,9 @@ pub use blob::{
     Blob, BlobError, BlobErrorKind, BlobObject, BlobPage, Encoding, Progress, Proof, PutCondition, Store,
     Transfer, TransferState,
 };
+#[cfg(not(target_family = "wasm"))]
+pub use certificates::IssuerOfTests;
+pub use certificates::{CertificateFacts, CertificateOrder, Certificates, SecretEntry, SecretFacts};
 pub use charts::{ChartArchive, ChartError, ChartSource, ChartStanding, ChartTrouble};
 pub use command::{CommandAnswer, CommandFile, Invocation};
 pub use context::Context;

@@ -6,16 +6,48 @@ use serde_json::Value;
 
 use super::errors::invalid;
 use super::read::access;
+use crate::action::execute::{ApplyOptions, Seen, Tie};
 use crate::capability::rule::USE;
 use crate::cluster::request::Wanted;
+use crate::object::{Gvk, ObjectKey};
 use crate::plugin::bindings::kube::Error;
 use crate::plugin::bindings::{ObjectRef, WitGvk};
 use crate::plugin::instance::HookState;
+
+fn secrets() -> Gvk {
+    Gvk::new("", "v1", "Secret")
+}
+
+fn key_of(object: &Value) -> Result<ObjectKey, Error> {
+    ObjectKey::of(object).ok_or_else(|| invalid("the Secret has no name"))
+}
 
 /// More than the API server keeps in one.
 const LARGEST: u64 = 4 * 1024 * 1024;
 
 impl HookState {
+    /// Creates a Secret that is collected with the object at hand. One that is there is an error, and stays as it is.
+    pub(in crate::capability) async fn create_secret(&mut self, object: Value) -> Result<(), Error> {
+        let cx = Arc::clone(&self.context);
+        let resource = cx.resource(&secrets()).await?;
+        cx.pace().await?;
+        let key = key_of(&object)?;
+        let created = cx.cluster.executor.create(&cx.actor(), &resource, object, Tie::Reference).await;
+        created.map(drop).map_err(|error| cx.not_written(error, &access(&resource, "create", "", &key)))
+    }
+
+    /// Puts entries into a Secret, which is created if it is not there. Entries that somebody else put there are a conflict.
+    pub(in crate::capability) async fn put_secret(&mut self, object: Value) -> Result<(), Error> {
+        let cx = Arc::clone(&self.context);
+        let resource = cx.resource(&secrets()).await?;
+        cx.pace().await?;
+        let key = key_of(&object)?;
+        let how = ApplyOptions { force: false, dry_run: false, strict: None };
+        let (actor, executor) = (cx.actor(), &cx.cluster.executor);
+        let put = executor.apply(&actor, &resource, object, Tie::Reference, how, Seen::Unknown).await;
+        put.map(drop).map_err(|error| cx.not_written(error, &access(&resource, "patch", "", &key)))
+    }
+
     /// A Secret for the host's own use, if it is there. The plugin needs the right to `use` it, or to read it anyway; its account
     /// needs RBAC's `get`.
     pub(in crate::capability) async fn refer_to(

@@ -181,10 +181,16 @@ pub(crate) fn use_identity(identity: &Identity) -> Result<(), IdentityError> {
         client: identity.client.as_ref().map(pair),
         server_name: identity.server_name.clone(),
     };
-    egress::use_identity(&identity).map_err(|error| match error {
-        egress::Error::Denied(why) => IdentityError::Denied(why),
-        egress::Error::Unusable(why) => IdentityError::Unusable(why),
-        egress::Error::Invalid(why) => IdentityError::Invalid(why),
-        egress::Error::Unavailable(why) => IdentityError::Unavailable(why),
-    })
+    Ok(egress::use_identity(&identity)?)
+}
+
+impl From<egress::Error> for IdentityError {
+    fn from(error: egress::Error) -> Self {
+        match error {
+            egress::Error::Denied(why) => Self::Denied(why),
+            egress::Error::Unusable(why) => Self::Unusable(why),
+            egress::Error::Invalid(why) => Self::Invalid(why),
+            egress::Error::Unavailable(why) => Self::Unavailable(why),
+        }
+    }
 }

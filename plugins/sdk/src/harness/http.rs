@@ -3,6 +3,7 @@
 use std::{collections::VecDeque, fmt, rc::Rc};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use serde_json::Value;
 
 use super::{cluster::Cluster, places::Place, rights::Access, session::Session, store::Key};
 use crate::{
@@ -28,7 +29,7 @@ impl HttpAnswer {
     }
 
     /// 200 with JSON.
-    pub fn json(value: &serde_json::Value) -> Self {
+    pub fn json(value: &Value) -> Self {
         Self::new(200, value.to_string()).header("content-type", "application/json")
     }
 
@@ -159,15 +160,14 @@ impl Session {
         Err(HttpError::new(HttpErrorKind::Denied, message))
     }
 
-    /// Whether an entry of a Secret can be used.
-    pub(super) fn entry(&self, wanted: &SecretKey) -> Result<(), IdentityError> {
-        let SecretKey { namespace, name, key } = wanted;
+    /// A Secret that the plugin may use, if it is there.
+    pub(super) fn used(&self, namespace: &str, name: &str) -> Result<Option<Value>, IdentityError> {
         let access = |verb| Access {
             verb,
             group: String::new(),
             resource: "secrets".to_owned(),
-            namespace: Some(namespace.clone()),
-            name: Some(name.clone()),
+            namespace: Some(namespace.to_owned()),
+            name: Some(name.to_owned()),
         };
         let state = self.cluster.state();
         let said = format!("Secret {namespace}/{name}");
@@ -181,12 +181,17 @@ impl Session {
                 return Err(IdentityError::Denied(format!("{said} cannot be used: {error}")));
             }
         }
-        let secret = ObjectRef::new(Gvk::new("", "v1", "Secret"), namespace.as_str(), name.as_str());
-        let stored = state.store.objects.get(&Key::of(&secret));
+        let secret = ObjectRef::new(Gvk::new("", "v1", "Secret"), namespace, name);
+        Ok(state.store.objects.get(&Key::of(&secret)).map(|stored| stored.object.clone()))
+    }
+
+    /// Whether an entry of a Secret can be used.
+    pub(super) fn entry(&self, wanted: &SecretKey) -> Result<(), IdentityError> {
+        let SecretKey { namespace, name, key } = wanted;
+        let said = format!("Secret {namespace}/{name}");
+        let stored = self.used(namespace, name)?;
         let stored = stored.ok_or_else(|| IdentityError::Unusable(format!("{said} is not there")))?;
-        let entry = |part: &str| {
-            stored.object.get(part).and_then(|data| data.get(key)).and_then(|text| text.as_str())
-        };
+        let entry = |part: &str| stored.get(part)?.get(key)?.as_str();
         let decodes = |text: &str| STANDARD.decode(text).is_ok_and(|bytes| !bytes.is_empty());
         if entry("data").is_some_and(decodes) || entry("stringData").is_some() {
             return Ok(());

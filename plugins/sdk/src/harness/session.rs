@@ -19,8 +19,8 @@ use super::{
 };
 use crate::{
     Applied, ApplyItem, ApplyOptions, AssetEntry, AssetError, AssetFile, AssetTree, ChartError, ChartSource,
-    ChartStanding, DeleteOptions, Event, Gvk, Host, Identity, KubeError, Level, ObjectRef, Outside,
-    Ownership, Page, Patch, Query, ReadOptions, ServedKind, ServerVersion, Stores,
+    ChartStanding, DeleteOptions, Event, Gvk, Host, Identity, IssuerOfTests, KubeError, Level, ObjectRef,
+    Outside, Ownership, Page, Patch, Query, ReadOptions, ServedKind, ServerVersion, Stores,
 };
 
 mod items;
@@ -377,6 +377,10 @@ impl Host for Session {
     }
 
     fn outside(&self) -> Option<&dyn Outside> {
+        Some(self)
+    }
+
+    fn issuer(&self) -> Option<&dyn IssuerOfTests> {
         Some(self)
     }
 

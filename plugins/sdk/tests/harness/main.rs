@@ -5,6 +5,8 @@ mod apply;
 #[cfg(test)]
 mod blob;
 #[cfg(test)]
+mod certificates;
+#[cfg(test)]
 mod faults;
 #[cfg(test)]
 mod garbage;
