@@ -1,6 +1,7 @@
 //! Scene S4: an etcd cluster by CoreOS's interface. It grows, shrinks, loses members and is upgraded, while clients write and
 //! read through its Service all the time.
 
+mod secure;
 mod traffic;
 
 use std::path::Path;
@@ -47,7 +48,7 @@ pub(super) fn demo(args: &DemoArgs) -> Result<()> {
         let mut host = Pod::of_plugins(access, &plugins, values(), work)?;
         let look = Look { access, namespace: "demo" };
         access.kubectl(&["create", "namespace", look.namespace])?;
-        let played = host.start().and_then(|()| play(look, work));
+        let played = host.start().and_then(|()| play(look, work)).and_then(|()| secure::play(look, work));
         if let Err(error) = &played {
             eprintln!("{}", stage::tail(&host.log(), 60));
             say(&format!("not seen: {error:#}"));
@@ -79,6 +80,7 @@ fn values() -> Value {
             "kinds": [{"group": "etcd.database.coreos.com", "resources": ["etcdclusters"]}],
             "rules": [
                 {"apiGroups": [""], "resources": ["pods", "persistentvolumeclaims", "services"], "verbs": all},
+                {"apiGroups": [""], "resources": ["secrets"], "verbs": all},
                 {"apiGroups": ["policy"], "resources": ["poddisruptionbudgets"], "verbs": all},
             ],
         },

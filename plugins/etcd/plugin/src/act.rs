@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use etcd_core::{act::Act, refusal::Refusal};
-use pilothouse_sdk::{DeleteOptions, Gvk, Kube, KubeError, ObjectRef, Ownership, Patch};
+use pilothouse_sdk::{Certificates, DeleteOptions, Gvk, Kube, KubeError, ObjectRef, Ownership, Patch};
 use serde_json::{Value, json};
 
-use crate::{gateway::Gateway, refused};
+use crate::{gateway::Gateway, refused, secrets};
 
 /// How long etcd may take for a change. Longer ones go on without us: the next look sees what came of them.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -15,6 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(crate) struct Hands<'a> {
     pub(crate) kube: Kube,
+    pub(crate) certificates: Certificates,
     pub(crate) gateway: Gateway<'a>,
     /// The member that is asked for changes of the cluster.
     pub(crate) speaker: Option<&'a str>,
@@ -48,10 +49,7 @@ impl Hands<'_> {
                 });
                 self.patch("PersistentVolumeClaim", name, Patch::merge(&patch))
             }
-            Act::Issue(order) => {
-                let why = format!("certificates for the Secret {} cannot be made yet", order.secret);
-                Err(Refusal::Forbidden(why))
-            }
+            Act::Issue(order) => secrets::issue(&self.certificates, self.gateway.place, order),
             _ => self.ask(act),
         }
     }

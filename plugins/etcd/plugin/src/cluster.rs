@@ -122,7 +122,8 @@ impl Call<'_> {
         let place = Place { cluster: &cluster.name, namespace: &cluster.namespace };
         let secure = Plan::of(&cluster).is_ok_and(|plan| plan.tls.clients());
         let gateway = Gateway { http: self.ctx.http(), place, secure };
-        let hands = Hands { kube: self.ctx.kube(), gateway, speaker: speaker.as_deref() };
+        let (kube, certificates) = (self.ctx.kube(), self.ctx.certificates());
+        let hands = Hands { kube, certificates, gateway, speaker: speaker.as_deref() };
         if let Err(refusal) = hands.perform(&decision.act) {
             return Ok(self.refused(&decision, &refusal));
         }

@@ -16,6 +16,7 @@ mod merge;
 mod object;
 mod outcome;
 mod refused;
+mod secrets;
 
 use pilothouse_sdk::export;
 

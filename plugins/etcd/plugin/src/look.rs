@@ -8,15 +8,17 @@ use etcd_core::{
     naming::Place,
     observed::{Claim, Cluster, Observed, Pod, PodPhase, View},
     spec::Plan,
+    tls::Tls,
 };
 use jiff::{SignedDuration, Timestamp};
-use pilothouse_sdk::{Context, Gvk, Kube, KubeError};
+use pilothouse_sdk::{Context, Error, Gvk, Kube, KubeError};
 use serde_json::Value;
 
 use crate::{
     gateway::Gateway,
     members::{self, Members},
     object::ClusterObject,
+    secrets,
 };
 
 /// What a pod is read for. The rest of it stays outside.
@@ -33,13 +35,8 @@ pub(crate) struct Seen {
 /// Looks at the objects of a cluster and asks its members.
 ///
 /// # Errors
-/// What the API server answered.
-pub(crate) fn look(
-    ctx: &Context,
-    object: &ClusterObject,
-    record: Record,
-    view: View,
-) -> Result<Seen, KubeError> {
+/// What the API server answered, or which Secret may not be used.
+pub(crate) fn look(ctx: &Context, object: &ClusterObject, record: Record, view: View) -> Result<Seen, Error> {
     let kube = match view {
         View::Cached => ctx.kube(),
         View::Live => ctx.kube().live(),
@@ -52,13 +49,17 @@ pub(crate) fn look(
     let pods = list(&kube.clone().only(POD_FIELDS), "Pod")?;
     let claims = list(&kube, "PersistentVolumeClaim")?;
     let services = list(&kube, "Service")?;
-    let Members { etcd, speaker } = ask(ctx, &cluster, &pods, &record);
+    let tls = Plan::of(&cluster).map(|plan| plan.tls).unwrap_or_default();
+    let place = Place { cluster: &cluster.name, namespace: &cluster.namespace };
+    let secrets = secrets::look(&ctx.certificates(), place, &tls)?;
+    let Members { etcd, speaker } = ask(ctx, place, &tls, &pods, &record);
     let observed = Observed {
         view,
         announced: object.was_announced(),
         pods: pods.iter().map(|object| pod(object, &cluster.uid)).collect(),
         claims: claims.iter().map(|object| claim(object, &cluster.uid)).collect(),
         services: services.iter().map(service).collect(),
+        secrets,
         etcd,
         record,
         ..Observed::default()
@@ -66,10 +67,13 @@ pub(crate) fn look(
     Ok(Seen { cluster, observed, speaker })
 }
 
-fn ask(ctx: &Context, cluster: &Cluster, pods: &[Value], record: &Record) -> Members {
-    let secure = Plan::of(cluster).is_ok_and(|plan| plan.tls.clients());
-    let place = Place { cluster: &cluster.name, namespace: &cluster.namespace };
-    members::ask(&Gateway { http: ctx.http(), place, secure }, pods, record)
+fn ask(ctx: &Context, place: Place<'_>, tls: &Tls, pods: &[Value], record: &Record) -> Members {
+    let http = ctx.http();
+    // Without it nobody answers, and why is what each of them is told to have answered.
+    match secrets::introduce(&http, place, tls) {
+        Ok(()) => members::ask(&Gateway { http, place, secure: tls.clients() }, pods, record),
+        Err(error) => Members::silent(pods, &error.to_string()),
+    }
 }
 
 fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {

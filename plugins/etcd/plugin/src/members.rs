@@ -16,6 +16,15 @@ pub(crate) struct Members {
     pub(crate) speaker: Option<String>,
 }
 
+impl Members {
+    /// Nobody could be asked, for this reason.
+    pub(crate) fn silent(pods: &[Value], why: &str) -> Self {
+        let names = pods.iter().filter_map(|pod| pod.pointer("/metadata/name")?.as_str());
+        let answers = names.map(|name| (name.to_owned(), Answer::Nothing(why.to_owned()))).collect();
+        Self { etcd: Etcd { answers, ..Etcd::default() }, speaker: None }
+    }
+}
+
 /// Asks every member that may run.
 pub(crate) fn ask(gateway: &Gateway<'_>, pods: &[Value], record: &Record) -> Members {
     let running = pods.iter().filter(|pod| may_answer(pod));

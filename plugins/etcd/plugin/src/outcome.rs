@@ -1,7 +1,10 @@
 //! A report as the host wants it.
 
-use etcd_core::decision::{ConditionChange, EventNote, Report, Standing};
-use pilothouse_sdk::{Condition, Context, Event, Gvk, Outcome, State, Watch};
+use etcd_core::{
+    decision::{ConditionChange, EventNote, Report, Standing},
+    spec::Plan,
+};
+use pilothouse_sdk::{Condition, Context, Event, Gvk, ObjectRef, Outcome, State, Watch};
 use serde_json::{Map, Value};
 
 use crate::{merge::difference, object::ClusterObject};
@@ -25,9 +28,13 @@ pub(crate) fn outcome(object: &ClusterObject, report: &Report) -> Outcome {
 /// Asks to be called when something of the cluster moves. Services and the budget are children and watched as such.
 fn watched(object: &ClusterObject, outcome: Outcome) -> Outcome {
     let selector = etcd_core::manifest::selector(&object.metadata.name);
-    ["Pod", "PersistentVolumeClaim"].into_iter().fold(outcome, |outcome, kind| {
-        let kind = Gvk::new("", "v1", kind);
-        outcome.watch(Watch::selected(kind, object.metadata.namespace.as_str(), selector.as_str()))
+    let namespace = object.metadata.namespace.as_str();
+    let outcome = ["Pod", "PersistentVolumeClaim"].into_iter().fold(outcome, |outcome, kind| {
+        outcome.watch(Watch::selected(Gvk::new("", "v1", kind), namespace, selector.as_str()))
+    });
+    let tls = Plan::of(&object.cluster()).map(|plan| plan.tls).unwrap_or_default();
+    tls.secrets.into_values().fold(outcome, |outcome, name| {
+        outcome.watch(Watch::object(ObjectRef::new(Gvk::new("", "v1", "Secret"), namespace, name)))
     })
 }
 
