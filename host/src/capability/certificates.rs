@@ -6,7 +6,6 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::charts::sentence;
 use super::egress::refused;
 use super::secret::{Named, entries, entry};
 use crate::certificate::{self, CertificateError, Pair};

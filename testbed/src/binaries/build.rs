@@ -90,7 +90,7 @@ fn ldflags(module: &Module) -> String {
         }
         "helm" => flags.push_str(&format!(" -X helm.sh/helm/v4/internal/version.version={version}")),
         "etcd" | "etcd-3.5" | "etcd-3.7" => {
-            flags.push_str(" -X go.etcd.io/etcd/api/v3/version.GitSHA=module")
+            flags.push_str(" -X go.etcd.io/etcd/api/v3/version.GitSHA=module");
         }
         _ => {}
     }
