@@ -100,7 +100,8 @@ fn is_over(situation: &Situation<'_>, change: &Change, member: &Member<'_>) -> b
         Some(LeaveReason::ScaleDown | LeaveReason::Outdated) => {
             !spare || (member.is_fit() && situation.first_unfit(member.name()).is_some())
         }
-        Some(LeaveReason::Dead) => member.is_fit(),
+        // The kubelet may not have looked yet.
+        Some(LeaveReason::Dead) => member.is_healthy(),
         Some(LeaveReason::DataLost) => member.data() == Data::Present,
         Some(LeaveReason::Corrupt) => !situation.is_corrupt(member),
         Some(LeaveReason::Abandoned) | None => false,

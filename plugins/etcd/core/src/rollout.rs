@@ -16,6 +16,7 @@ use crate::{
     situation::Situation,
     step::{LATER, SOON, Step},
     upgrade::{self, Aim},
+    upkeep,
     version::Version,
 };
 
@@ -99,11 +100,9 @@ pub(crate) fn heal(situation: &Situation<'_>, aim: &Aim) -> Option<Step> {
     Some(touch(situation, member, how, aim.version))
 }
 
-/// Does nobody miss this member? Not if all others are well, nor if the kubelet says why it does not run.
+/// Does nobody miss this member? Not if all others are well, nor if it does not come up anyway.
 fn may_be_touched(situation: &Situation<'_>, member: &Member<'_>) -> bool {
-    let waits = member.pod.is_some_and(|pod| pod.waiting.is_some() && !pod.ready);
-    let down = waits && member.status().is_none();
-    down || situation.voter_count() <= 1 || situation.may_disturb(member.name())
+    upkeep::is_down(situation, member) || situation.voter_count() <= 1 || situation.may_disturb(member.name())
 }
 
 /// May a member that is not well go to this version? Not as the first one: an upgrade begins with members that are well, and is

@@ -28,14 +28,18 @@ pub(crate) fn step(situation: &Situation<'_>, version: Version) -> Option<Step> 
 /// what kept it down, and no quorum is going to say so.
 pub(crate) fn mend(situation: &Situation<'_>, version: Version) -> Option<Step> {
     let known = situation.plan.tls.missing(&situation.observed.secrets).is_empty();
-    let mut down = situation.voters().filter(|member| known && is_down(member));
+    let mut down = situation.voters().filter(|member| known && is_down(situation, member));
     down.find_map(|member| mend_one(situation, member, version)).filter(|_| situation.agreed().is_none())
 }
 
-/// Neither the kubelet nor etcd has anything to say for it, so it is not what others agree with.
-fn is_down(member: &Member<'_>) -> bool {
-    let waits = |pod: &Pod| !pod.ready && !pod.is_over() && pod.terminating.is_none();
-    member.pod.is_some_and(waits) && member.status().is_none()
+/// Does a member not come up? It does not answer, and the kubelet says why, or has not found it ready for long: one that only
+/// crashed is about to come back.
+pub(crate) fn is_down(situation: &Situation<'_>, member: &Member<'_>) -> bool {
+    let Some(pod) = member.pod.filter(|pod| !pod.is_over() && pod.terminating.is_none()) else {
+        return false;
+    };
+    let long = situation.now.duration_since(pod.ready_since) > situation.plan.replace_after;
+    !pod.ready && member.status().is_none() && (pod.waiting.is_some() || long)
 }
 
 fn mend_one(situation: &Situation<'_>, member: &Member<'_>, version: Version) -> Option<Step> {

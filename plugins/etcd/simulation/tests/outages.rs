@@ -3,7 +3,9 @@
 #[cfg(test)]
 mod tests {
     use etcd_api::{ChangeKind, EtcdClusterSpec};
-    use etcd_simulation::{Order, Play, Scene, Step, Who, fault::Fault, world::World};
+    use etcd_simulation::{
+        Order, Play, Scene, Step, Who, environment::Happening, fault::Fault, world::World,
+    };
 
     fn ends_well(size: i32, claims: bool, steps: Vec<Step>) {
         let scene = Scene { steps, ..Scene::of(size, "3.5.35", claims) };
@@ -252,5 +254,36 @@ mod tests {
         let story = play.story();
         let [gone, vote] = ["PodGone", "MemberPromote"].map(|what| story.find(what).expect(what));
         assert!(gone < vote, "{story}");
+    }
+
+    #[test]
+    fn a_member_that_just_crashed_is_given_the_time_to_come_back() {
+        let scene = Scene::of(2, "3.6.16", true);
+        let mut play = Play::new(&scene, Order::Fixed, Vec::new()).traced();
+        until(&mut play, &scene, |world| world.endpoints().len() == 2);
+        let pod = followers(&play.world).remove(0);
+        play.fail(&Fault::Crash(pod.clone()));
+        play.world.happen(&Happening::Probe(pod.clone()));
+        ask(&mut play.world, |spec| spec.repository = "registry:5000/etcd".to_owned());
+        let before = play.story().len();
+        play.run(&scene);
+        play.verdict().unwrap_or_else(|wrong| panic!("{wrong}\n{}", play.story()));
+        let story = play.story().split_off(before);
+        let [back, anew] = ["Start(", "DeletePod {"].map(|what| story.find(what).expect(what));
+        assert!(back < anew, "{story}");
+    }
+
+    #[test]
+    fn a_member_that_answers_again_does_not_leave_while_another_one_is_down() {
+        let scene = Scene::of(4, "3.6.16", false);
+        let mut play = Play::new(&scene, Order::Fixed, Vec::new()).traced();
+        until(&mut play, &scene, |world| world.endpoints().len() == 4);
+        let [cut_off, lost, _] = followers(&play.world).try_into().unwrap();
+        play.fail(&Fault::CutOff(cut_off.clone()));
+        until(&mut play, &scene, leaves);
+        play.fail(&Fault::LoseNode(lost));
+        play.fail(&Fault::Reconnect(cut_off));
+        play.run(&scene);
+        play.verdict().unwrap_or_else(|wrong| panic!("{wrong}\n{}", play.story()));
     }
 }
