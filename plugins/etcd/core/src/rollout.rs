@@ -108,13 +108,18 @@ fn may_be_touched(situation: &Situation<'_>, member: &Member<'_>) -> bool {
 /// May a member that is not well go to this version? Not as the first one: an upgrade begins with members that are well, and is
 /// prepared for.
 fn may_change_version(situation: &Situation<'_>, member: &Member<'_>, version: Version) -> bool {
-    situation.voters().any(|other| other.meant() == Some(version)) || is_taken_back(situation, member)
+    situation.voters().any(|other| other.meant() == Some(version))
+        || is_taken_back(situation, member, version)
 }
 
-/// Was this member to go to a version, and has not been seen well there?
-pub(crate) fn is_taken_back(situation: &Situation<'_>, member: &Member<'_>) -> bool {
+/// Was this member to go elsewhere, has not been seen well there, and is to go back to this version? What it was to go to may
+/// be forgotten by then: what counts is that the members were not all beyond this version when they were called back.
+pub(crate) fn is_taken_back(situation: &Situation<'_>, member: &Member<'_>, version: Version) -> bool {
     situation.record.upgrade.as_ref().is_some_and(|upgrade| {
-        upgrade.to == member.record.version && upgrade.pending.iter().any(|name| name == member.name())
+        let from: Option<Version> = upgrade.from.parse().ok();
+        let stayed = from.is_some_and(|from| from.series() <= version.series());
+        let pending = upgrade.pending.iter().any(|name| name == member.name());
+        pending && (upgrade.to == member.record.version || (stayed && upgrade.to == version.to_string()))
     })
 }
 

@@ -68,7 +68,7 @@ pub(crate) fn storage_allows(situation: &Situation<'_>, member: &Member<'_>, to:
         return true;
     }
     // One that does not answer does not say which format that is. It is the old one if it never got to the new version.
-    let Some(status) = member.status() else { return rollout::is_taken_back(situation, member) };
+    let Some(status) = member.status() else { return rollout::is_taken_back(situation, member, to) };
     let storage: Option<Version> = status.storage_version.as_ref().and_then(|version| version.parse().ok());
     storage.is_none_or(|storage| storage.series() <= to.series())
 }

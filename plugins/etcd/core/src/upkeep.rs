@@ -44,7 +44,7 @@ pub(crate) fn is_down(situation: &Situation<'_>, member: &Member<'_>) -> bool {
 
 fn mend_one(situation: &Situation<'_>, member: &Member<'_>, version: Version) -> Option<Step> {
     // Another version only if it never got to the one it was to go to: its data is still that of the one before.
-    let back = rollout::is_taken_back(situation, member);
+    let back = rollout::is_taken_back(situation, member, version);
     let version = member.meant().filter(|_| !back).unwrap_or(version);
     let how = rollout::outdated(situation, member, version).filter(|how| *how != Outdated::Member)?;
     Some(rollout::touch(situation, member, how, version))

@@ -286,4 +286,17 @@ mod tests {
         play.run(&scene);
         play.verdict().unwrap_or_else(|wrong| panic!("{wrong}\n{}", play.story()));
     }
+
+    #[test]
+    fn an_upgrade_that_is_taken_back_while_the_pod_is_made_anew_is_taken_back() {
+        let scene = Scene { steps: vec![version("3.6.16")], ..Scene::of(1, "3.5.35", true) };
+        let mut play = Play::new(&scene, Order::Fixed, Vec::new()).traced();
+        play.world.missing_images.push("3.6.16".to_owned());
+        until(&mut play, &scene, |world| {
+            world.objects.pods.values().any(|pod| pod.by_operator && pod.seen.terminating.is_some())
+        });
+        ask(&mut play.world, |spec| spec.version = "3.5.35".to_owned());
+        play.run(&scene);
+        play.verdict().unwrap_or_else(|wrong| panic!("{wrong}\n{}", play.story()));
+    }
 }
