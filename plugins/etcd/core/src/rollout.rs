@@ -174,8 +174,8 @@ pub(crate) fn step(situation: &Situation<'_>, aim: &Aim) -> Option<Step> {
         return Some(situation.wait(SOON, "QuorumAtRisk", "too few members are well to change one of them"));
     }
     if !upgrade::storage_allows(situation, member, aim.version) {
-        let message = format!("waiting until the storage of member {} is in the old format", member.name());
-        return Some(situation.wait(SOON, "Downgrading", message));
+        let message = format!("waiting until the storage of member {} is in the right format", member.name());
+        return Some(situation.wait(SOON, "Upgrading", message));
     }
     if let Some(step) = lead_elsewhere(situation, member, aim.version) {
         return Some(step);

@@ -61,11 +61,12 @@ pub(crate) fn is_downgrade(situation: &Situation<'_>, to: Version) -> bool {
     range(situation).is_some_and(|(lowest, _)| lowest.series() > to.series())
 }
 
-/// May this member go to this version? To a lower minor only when its storage is in the old format already.
+/// May this member go to this version? To a lower minor only when its storage is in the old format already, to a higher one only
+/// when that of all is in the format of the minor before.
 pub(crate) fn storage_allows(situation: &Situation<'_>, member: &Member<'_>, to: Version) -> bool {
     let from = member.running().or(member.meant());
     if from.is_none_or(|from| from.series() <= to.series()) {
-        return true;
+        return behind(situation, to).is_none();
     }
     // One that does not answer does not say which format that is. It is the old one if it never got to the new version.
     let Some(status) = member.status() else { return rollout::is_taken_back(situation, member, to) };
@@ -73,8 +74,20 @@ pub(crate) fn storage_allows(situation: &Situation<'_>, member: &Member<'_>, to:
     storage.is_none_or(|storage| storage.series() <= to.series())
 }
 
-/// What a member that joins now runs: never less than all others, for the cluster as a whole is there then.
+/// A member whose storage is still two minors below this version: etcd has not noticed yet that all members are past the minor
+/// before, and lets none go further.
+fn behind<'s, 'a>(situation: &'s Situation<'a>, to: Version) -> Option<&'s Member<'a>> {
+    situation.voters().find(|member| {
+        let storage = member.status().and_then(|status| status.storage_version.as_ref());
+        let storage: Option<Version> = storage.and_then(|version| version.parse().ok());
+        storage.is_some_and(|storage| (storage.major, storage.minor + 1) < to.series())
+    })
+}
+
+/// What a member that joins now runs: never less than all others, for the cluster as a whole is there then, and not more than
+/// etcd is ready for.
 pub(crate) fn joining(situation: &Situation<'_>, aim: &Aim) -> Version {
     let lowest = range(situation).map(|(lowest, _)| lowest);
-    lowest.filter(|lowest| lowest.series() > aim.version.series()).unwrap_or(aim.version)
+    let early = behind(situation, aim.version).is_some();
+    lowest.filter(|lowest| early || lowest.series() > aim.version.series()).unwrap_or(aim.version)
 }

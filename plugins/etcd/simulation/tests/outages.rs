@@ -299,4 +299,21 @@ mod tests {
         play.run(&scene);
         play.verdict().unwrap_or_else(|wrong| panic!("{wrong}\n{}", play.story()));
     }
+
+    #[test]
+    fn a_second_upgrade_begins_when_etcd_has_noticed_that_the_first_is_done() {
+        for claims in [false, true] {
+            let scene = Scene { steps: vec![version("3.6.16")], ..Scene::of(2, "3.5.35", claims) };
+            let mut play = Play::new(&scene, Order::Fixed, Vec::new()).traced();
+            until(&mut play, &scene, |world| {
+                let runs =
+                    |pod: &String| world.connected(pod).is_some_and(|process| process.version == "3.6.16");
+                let pods = world.pod_names();
+                pods.len() == 2 && pods.iter().all(runs)
+            });
+            ask(&mut play.world, |spec| spec.version = "3.7.3".to_owned());
+            play.run(&Scene { steps: Vec::new(), ..scene });
+            play.verdict().unwrap_or_else(|wrong| panic!("claims: {claims}: {wrong}\n{}", play.story()));
+        }
+    }
 }
