@@ -10,6 +10,7 @@ use etcd_api::{LogState, UpgradeRecord};
 use crate::{
     act::Act,
     member::Member,
+    planted::{self, Defect},
     situation::Situation,
     step::{SOON, Step},
     version::Version,
@@ -28,6 +29,9 @@ pub(crate) fn is_told(upgrade: &UpgradeRecord, to: Version) -> bool {
 /// Frees the logs of what the next version cannot read, before the first member goes there; none when nothing is to be done.
 pub(crate) fn shed(situation: &Situation<'_>, upgrade: &UpgradeRecord, to: Version) -> Option<Step> {
     let from = situation.voters().filter_map(Member::running).min()?;
+    if planted::has(Defect::KeepsOldLogs) {
+        return None;
+    }
     if from.series() != READ_BY || to.series() != NOT_READ_BY || upgrade.logs == Some(LogState::Free) {
         return None;
     }
@@ -37,7 +41,8 @@ pub(crate) fn shed(situation: &Situation<'_>, upgrade: &UpgradeRecord, to: Versi
     }
     let enabled = situation.voters().filter_map(Member::status).any(|status| status.downgrade.is_some());
     let step = match upgrade.logs {
-        None => advance(situation, LogState::Beginning),
+        // Until etcd has noticed that all members are past 3.5, their storage tells nothing of what is done here.
+        None if all_store_as(situation, READ_BY) => advance(situation, LogState::Beginning),
         Some(LogState::Beginning) if all_store_as(situation, WRITTEN_BY.series()) => {
             advance(situation, LogState::TakingBack)
         }

@@ -14,6 +14,8 @@ pub enum Defect {
     AnyVictim,
     /// Every version may follow every other.
     AnyVersion,
+    /// Members go to a version that cannot read what is in their logs.
+    KeepsOldLogs,
     /// The status tells of the version that was asked for.
     CopiesVersion,
     /// A member is taken for well when its pod runs.

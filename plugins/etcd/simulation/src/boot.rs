@@ -60,6 +60,9 @@ impl World {
         if !allowed || version.minor > agreed + 1 {
             return Start::Ends(format!("the cluster is at 3.{agreed}, and this is {version}"));
         }
+        if state.old_form && version.minor >= 7 {
+            return Start::Ends(format!("there are entries of 3.5 in the log, and this is {version}"));
+        }
         Start::Runs(Box::new(disk.clone()))
     }
 

@@ -10,7 +10,7 @@ use etcd_core::{
 
 use crate::{
     boot::Start,
-    raft::{Entry, Leader, What},
+    raft::{Entry, Form, Leader, What},
     world::World,
 };
 
@@ -264,7 +264,10 @@ impl World {
             }
             Happening::Publish(pod) => {
                 if let Some((cluster, member)) = self.identity(pod) {
-                    let _ = self.propose(cluster, What::Publish(member, pod.clone()));
+                    let version =
+                        self.connected(pod).and_then(|process| process.version.parse::<Version>().ok());
+                    let form = Form::of(version.map_or(0, |version| version.minor));
+                    let _ = self.propose(cluster, What::Publish(member, pod.clone(), form));
                 }
             }
             Happening::Version(cluster) => {

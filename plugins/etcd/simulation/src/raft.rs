@@ -35,8 +35,8 @@ pub enum What {
     Promote(Id),
     /// A member is none any more.
     Remove(Id),
-    /// A member was started and says its name.
-    Publish(Id, String),
+    /// A member was started and says its name, in a form that later minors read or do not.
+    Publish(Id, String, Form),
     /// The minor that all members can work at.
     ClusterVersion(u32),
     /// A downgrade to that minor is enabled; none: no more.
@@ -47,6 +47,22 @@ pub enum What {
     Compact,
     /// The first entry of a leader.
     Nothing,
+}
+
+/// How an entry is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Form {
+    /// As before 3.6, which 3.7 does not read.
+    Old,
+    /// As from 3.6 on.
+    New,
+}
+
+impl Form {
+    /// As a member of this minor writes it.
+    pub fn of(minor: u32) -> Self {
+        if minor < 6 { Self::Old } else { Self::New }
+    }
 }
 
 /// What is on a volume.
@@ -92,6 +108,8 @@ pub struct State {
     pub downgrade: Option<u32>,
     /// Alarms that are raised.
     pub alarms: Vec<(Id, AlarmKind)>,
+    /// Since its last snapshot, the log has an entry of the old form.
+    pub old_form: bool,
     /// Values of clients.
     pub values: Vec<u32>,
 }
@@ -130,8 +148,15 @@ impl State {
                 self.members.retain(|member| member.id != *id);
                 self.removed.push(*id);
             }
-            What::Publish(id, name) => self.each(*id, |member| member.name.clone_from(name)),
-            What::ClusterVersion(minor) => self.version = Some(*minor),
+            What::Publish(id, name, form) => {
+                self.old_form |= *form == Form::Old;
+                self.each(*id, |member| member.name.clone_from(name));
+            }
+            What::ClusterVersion(minor) => {
+                // Each member writes a snapshot when the version is lowered.
+                self.old_form &= self.version.is_none_or(|version| version <= *minor);
+                self.version = Some(*minor);
+            }
             What::Downgrade(to) => self.downgrade = *to,
             What::Alarm(id, kind, true) => self.alarms.push((*id, *kind)),
             What::Alarm(id, kind, false) => self.alarms.retain(|alarm| *alarm != (*id, *kind)),

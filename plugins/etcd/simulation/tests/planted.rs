@@ -61,6 +61,12 @@ mod tests {
     }
 
     #[test]
+    fn a_log_that_the_next_version_cannot_read() {
+        let by = "there are entries of 3.5 in the log";
+        is_found(Some(Defect::KeepsOldLogs), None, "two upgrades, without claims", by);
+    }
+
+    #[test]
     fn a_version_that_is_copied_from_the_spec() {
         let by = "which no member runs";
         is_found(Some(Defect::CopiesVersion), None, "two upgrades, without claims", by);
