@@ -7,10 +7,10 @@ mod traffic;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use pilothouse_testbed::progress::ToStderr;
 use pilothouse_testbed::{Cluster, etcd_images};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::access::Access;
 use super::look::Look;
@@ -45,7 +45,7 @@ pub(super) fn demo(args: &DemoArgs) -> Result<()> {
             "--filename",
             &build::root().join("plugins/etcd/crds").display().to_string(),
         ])?;
-        let mut host = Pod::of_plugins(access, &plugins, values(), work)?;
+        let mut host = Pod::of_plugins(access, &plugins, values()?, work)?;
         let look = Look { access, namespace: "demo" };
         access.kubectl(&["create", "namespace", look.namespace])?;
         let played = host.start().and_then(|()| play(look, work)).and_then(|()| secure::play(look, work));
@@ -70,22 +70,11 @@ fn put_images(cluster: &Cluster) -> Result<()> {
     Ok(cluster.import_images(&images)?)
 }
 
-/// What the plugin may do: what it asks for, and members of the namespace of the object at hand.
-fn values() -> Value {
-    let members = ["http://*.NAMESPACE.svc:2379", "https://*.NAMESPACE.svc:2379"];
-    let all = json!(["get", "list", "watch", "create", "patch", "delete"]);
-    json!({
-        "grants": {"plugins": {"etcd": {"allRequested": true, "egress": members}}},
-        "rbac": {
-            "kinds": [{"group": "etcd.database.coreos.com", "resources": ["etcdclusters"]}],
-            "rules": [
-                {"apiGroups": [""], "resources": ["pods", "persistentvolumeclaims", "services"], "verbs": all},
-                {"apiGroups": [""], "resources": ["secrets"], "verbs": all},
-                {"apiGroups": ["policy"], "resources": ["poddisruptionbudgets"], "verbs": all},
-            ],
-        },
-        "networkPolicy": {"extraEgress": [{"ports": [{"port": 2379}]}]},
-    })
+/// What the plugin may do, as the documentation has it.
+fn values() -> Result<Value> {
+    let file = build::root().join("charts/pilothouse/ci/etcd-values.yaml");
+    let text = std::fs::read_to_string(&file).with_context(|| file.display().to_string())?;
+    Ok(serde_saphyr::from_str(&text)?)
 }
 
 fn say_what_is_there(access: &Access) {

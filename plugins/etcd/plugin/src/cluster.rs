@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use etcd_api::names::condition;
 use etcd_core::{
     act::Act,
     decide,
@@ -130,8 +131,18 @@ impl Call<'_> {
         if changed || decision.act != Act::Nothing {
             return Ok(Next::Again(Box::new(decision)));
         }
+        self.count(&decision);
         let outcome = outcome(&self.object, &decision.report).requeue_after(decision.next.max(AT_ONCE));
         Ok(Next::End(Box::new(outcome)))
+    }
+
+    /// Counts the cluster by how it stands.
+    fn count(&self, decision: &Decision) {
+        let available = decision.report.conditions.iter().find(|change| change.kind == condition::AVAILABLE);
+        let available = available.is_some_and(|change| change.status);
+        let phase = decision.report.status.phase.as_str();
+        let labels = [("available", if available { "true" } else { "false" }), ("phase", phase)];
+        self.ctx.count_object("clusters", &labels);
     }
 
     /// Reads the object from the API server. False: it is gone.
