@@ -236,6 +236,9 @@ pub struct BackupRun {
     pub started: Timestamp,
     /// How many attempts there were, this one included.
     pub attempt: u32,
+    /// The member it is taken from, by its address.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub endpoint: String,
     /// What was uploaded, as soon as it is complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub artefact: Option<Artefact>,

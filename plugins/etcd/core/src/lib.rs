@@ -10,6 +10,7 @@
 
 pub mod act;
 mod alarm;
+pub mod backup;
 mod cleanup;
 mod decide;
 pub mod decision;

@@ -15,7 +15,6 @@ use etcd_core::{
 };
 use jiff::Timestamp;
 use pilothouse_sdk::{Context, Error, KubeError, Outcome, Patch, Reconciler, Resource as _};
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{
@@ -26,6 +25,7 @@ use crate::{
     object::ClusterObject,
     outcome::{outcome, publish},
     refused,
+    settings::Settings,
 };
 
 /// So many rounds in one call at most, and none is begun after so long: others wait for the worker.
@@ -33,15 +33,6 @@ const ROUNDS: usize = 8;
 const ENOUGH: Duration = Duration::from_secs(4);
 /// When to go on after that.
 const AT_ONCE: Duration = Duration::from_millis(50);
-
-/// Settings of the plugin.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
-struct Settings {
-    /// Only clusters that carry the annotation `etcd.database.coreos.com/scope: clusterwide` (true), or only those that do not
-    /// (false), for two operators side by side. All of them when absent.
-    cluster_wide: Option<bool>,
-}
 
 /// Brings `EtcdCluster`s to what they ask for.
 #[derive(Debug)]
@@ -51,7 +42,7 @@ impl Reconciler for Clusters {
     type Resource = ClusterObject;
 
     fn reconcile(&self, ctx: &Context, object: &ClusterObject) -> Result<Outcome, Error> {
-        let Settings { cluster_wide } = ctx.config()?;
+        let Settings { cluster_wide, .. } = ctx.config()?;
         if cluster_wide.is_some_and(|wide| !scope::is_responsible(wide, &object.metadata.annotations)) {
             let message = "the annotation etcd.database.coreos.com/scope leaves it to another operator";
             return Ok(Outcome::stalled("NotResponsible", message));

@@ -36,9 +36,7 @@ impl Gateway<'_> {
     /// # Errors
     /// Why it says nothing, as for all of these.
     pub(crate) fn status(&self, member: &str) -> Result<Status, Refusal> {
-        let answer = self.post(member, "maintenance/status", &json!({}), PATIENCE)?;
-        status(&answer)
-            .ok_or_else(|| Refusal::Etcd(format!("member {member} answers without its identifier")))
+        status_at(&self.http, &self.place.client_url(member, self.secure))
     }
 
     /// The list of members as this one knows it; `agreed`: as a majority does.
@@ -63,20 +61,32 @@ impl Gateway<'_> {
         body: &Value,
         patience: Duration,
     ) -> Result<Value, Refusal> {
-        let url = format!("{}/v3/{path}", self.place.client_url(member, self.secure));
-        let request = HttpRequest::post(url)
-            .json(body)
-            .map_err(|error| Refusal::Etcd(format!("{path}: {error}")))?
-            .timeout(patience);
-        let response = self.http.send(&request).map_err(|error| refused::on_the_way(&error))?;
-        let (status, good) = (response.status, response.is_success());
-        let bytes = response.bytes(LONGEST_ANSWER).map_err(|error| refused::on_the_way(&error))?;
-        let answer: Option<Value> = serde_json::from_slice(&bytes).ok();
-        match answer {
-            Some(answer) if good => Ok(answer),
-            Some(answer) => Err(Refusal::Etcd(refusal(&answer, status))),
-            None => Err(Refusal::Etcd(format!("HTTP status {status} without JSON"))),
-        }
+        post(&self.http, &self.place.client_url(member, self.secure), path, body, patience)
+    }
+}
+
+/// What the member at an address says of itself.
+///
+/// # Errors
+/// Why it says nothing.
+pub(crate) fn status_at(http: &Http, address: &str) -> Result<Status, Refusal> {
+    let answer = post(http, address, "maintenance/status", &json!({}), PATIENCE)?;
+    status(&answer).ok_or_else(|| Refusal::Etcd(format!("{address} answers without its identifier")))
+}
+
+fn post(http: &Http, address: &str, path: &str, body: &Value, patience: Duration) -> Result<Value, Refusal> {
+    let request = HttpRequest::post(format!("{address}/v3/{path}"))
+        .json(body)
+        .map_err(|error| Refusal::Etcd(format!("{path}: {error}")))?
+        .timeout(patience);
+    let response = http.send(&request).map_err(|error| refused::on_the_way(&error))?;
+    let (status, good) = (response.status, response.is_success());
+    let bytes = response.bytes(LONGEST_ANSWER).map_err(|error| refused::on_the_way(&error))?;
+    let answer: Option<Value> = serde_json::from_slice(&bytes).ok();
+    match answer {
+        Some(answer) if good => Ok(answer),
+        Some(answer) => Err(Refusal::Etcd(refusal(&answer, status))),
+        None => Err(Refusal::Etcd(format!("HTTP status {status} without JSON"))),
     }
 }
 

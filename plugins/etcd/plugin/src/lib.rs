@@ -8,6 +8,7 @@
 //! What may be done and in which order is the core's; here are only requests and what their answers mean.
 
 mod act;
+mod backup;
 mod cluster;
 mod gateway;
 mod look;
@@ -17,7 +18,8 @@ mod object;
 mod outcome;
 mod refused;
 mod secrets;
+mod settings;
 
 use pilothouse_sdk::export;
 
-export!(cluster::Clusters);
+export!(cluster::Clusters, backup::Backups);

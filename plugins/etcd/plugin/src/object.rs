@@ -37,6 +37,13 @@ pub(crate) struct Metadata {
     pub(crate) annotations: BTreeMap<String, String>,
 }
 
+impl Metadata {
+    /// `metadata.generation`.
+    pub(crate) fn generation(&self) -> i64 {
+        self.generation
+    }
+}
+
 /// The kind.
 pub(crate) fn kind() -> Gvk {
     Gvk::new(names::GROUP, names::VERSION, "EtcdCluster")

@@ -52,10 +52,23 @@ fn secret(purpose: Use, facts: SecretFacts) -> Secret {
 /// Why its Secret is of no use.
 pub(crate) fn introduce(http: &Http, place: Place<'_>, tls: &Tls) -> Result<(), IdentityError> {
     let Some(name) = tls.secrets.get(&Use::Client).filter(|_| tls.clients()) else { return Ok(()) };
+    introduce_to(http, place.client_url("*", true), place.namespace, name)
+}
+
+/// Requests to these servers are sent as whoever the Secret says.
+///
+/// # Errors
+/// Why the Secret is of no use.
+pub(crate) fn introduce_to(
+    http: &Http,
+    servers: String,
+    namespace: &str,
+    secret: &str,
+) -> Result<(), IdentityError> {
     let [certificate, key, authority] =
-        Use::Client.keys().map(|entry| SecretKey::new(place.namespace, name, entry));
+        Use::Client.keys().map(|entry| SecretKey::new(namespace, secret, entry));
     http.use_identity(&Identity {
-        servers: place.client_url("*", true),
+        servers,
         authorities: Some(authority),
         client: Some((certificate, key)),
         server_name: None,

@@ -1,0 +1,9 @@
+//! Backups: when one is due, what it is called in the store, and which are kept. Pure; requests are the plugin's.
+
+pub mod due;
+pub mod key;
+pub mod retention;
+
+pub use due::{Due, due};
+pub use key::Key;
+pub use retention::expired;

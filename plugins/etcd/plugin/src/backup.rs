@@ -1,0 +1,184 @@
+//! One `EtcdBackup`: a snapshot from the member that knows most, streamed into a store by the host, read back and checked.
+
+mod place;
+mod source;
+mod step;
+
+use etcd_api::{BackupState, BackupStatus, EtcdBackupSpec, Verification, names};
+use etcd_core::backup::{Due, due};
+use jiff::{SignedDuration, Timestamp};
+use pilothouse_sdk::{Context, Error, Gvk, ObjectRef, Outcome, Reconciler, Resource, Watch};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::{merge::difference, object::Metadata, settings::Settings};
+use place::Place;
+use source::Source;
+
+/// Brings `EtcdBackup`s to what they ask for.
+#[derive(Debug)]
+pub(crate) struct Backups;
+
+/// An `EtcdBackup` as it was read.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub(crate) struct BackupObject {
+    metadata: Metadata,
+    spec: EtcdBackupSpec,
+    /// As it stands there: what is to vanish from it has to be named.
+    #[serde(default)]
+    status: Value,
+}
+
+impl Resource for BackupObject {
+    fn gvk() -> Option<Gvk> {
+        Some(Gvk::new(names::GROUP, names::VERSION, "EtcdBackup"))
+    }
+
+    fn from_json(text: String) -> Result<Self, Error> {
+        serde_json::from_str(&text)
+            .map_err(|error| Error::permanent("InvalidObject", format!("it is no EtcdBackup: {error}")))
+    }
+}
+
+impl Reconciler for Backups {
+    type Resource = BackupObject;
+
+    fn reconcile(&self, ctx: &Context, object: &BackupObject) -> Result<Outcome, Error> {
+        let Settings { stores, .. } = ctx.config()?;
+        let known = object.status()?;
+        let namespace = object.metadata.namespace.as_str();
+        let place =
+            unsupported(&object.spec).map_or_else(|| Place::of(&object.spec, namespace, &stores), Err);
+        let place = match place {
+            Ok(place) => place,
+            Err(why) => return Ok(object.told(Outcome::stalled("InvalidSpec", why), &known)),
+        };
+        let now = Timestamp::try_from(ctx.now()).unwrap_or_default();
+        let backup = Backup { ctx, object, place, now };
+        let outcome = match &known.run {
+            Some(run) if run.state == BackupState::Waiting && now < run.started => {
+                let wait = backup.until(run.started);
+                let outcome = Outcome::progressing("Retrying", backup.retrying(run)).requeue_after(wait);
+                object.told(outcome, &known)
+            }
+            Some(run) if run.state == BackupState::Waiting => {
+                backup.begin(known.clone(), run.due, run.attempt + 1)?
+            }
+            Some(run) if run.state == BackupState::Verifying => backup.verify(known.clone(), run.clone())?,
+            Some(run) => backup.stream(known.clone(), run.clone())?,
+            None => backup.wait(known)?,
+        };
+        Ok(outcome)
+    }
+}
+
+/// What is asked for and not done by this version.
+fn unsupported(spec: &EtcdBackupSpec) -> Option<String> {
+    let policy = spec.backup_policy.as_ref()?;
+    if policy.verification == Verification::Restore {
+        return Some("backupPolicy.verification Restore is not supported yet".to_owned());
+    }
+    policy.delete_with_object.then(|| "backupPolicy.deleteWithObject is not supported yet".to_owned())
+}
+
+impl BackupObject {
+    fn status(&self) -> Result<BackupStatus, Error> {
+        if self.status.is_null() {
+            return Ok(BackupStatus::default());
+        }
+        serde_json::from_value(self.status.clone())
+            .map_err(|error| Error::permanent("InvalidStatus", format!("the status cannot be read: {error}")))
+    }
+
+    /// An outcome with this status.
+    fn told(&self, outcome: Outcome, status: &BackupStatus) -> Outcome {
+        let status = BackupStatus { observed_generation: self.metadata.generation(), ..status.clone() };
+        let after = serde_json::to_value(&status).unwrap_or_default();
+        let outcome = match difference(&self.status, &after) {
+            Some(patch) => outcome.status(&patch),
+            None => outcome,
+        };
+        self.watched(outcome)
+    }
+
+    /// Asks to be called when Secrets that are used change.
+    fn watched(&self, outcome: Outcome) -> Outcome {
+        let s3 = self.spec.s3.as_ref().map(|source| source.aws_secret.clone());
+        let gcs = self.spec.gcs.as_ref().map(|source| source.gcp_secret.clone());
+        let secrets = [s3, gcs, self.spec.client_tls_secret.clone()];
+        secrets.into_iter().flatten().filter(|name| !name.is_empty()).fold(outcome, |outcome, name| {
+            let secret = ObjectRef::new(Gvk::new("", "v1", "Secret"), self.metadata.namespace.as_str(), name);
+            outcome.watch(Watch::object(secret))
+        })
+    }
+}
+
+/// One call for one object.
+struct Backup<'a> {
+    ctx: &'a Context,
+    object: &'a BackupObject,
+    place: Place,
+    now: Timestamp,
+}
+
+impl Backup<'_> {
+    /// Nothing is being taken: until the next one is due.
+    fn wait(&self, known: BackupStatus) -> Result<Outcome, Error> {
+        let policy = self.object.spec.backup_policy.as_ref();
+        let found = match due(policy, &known, self.now) {
+            Ok(found) => found,
+            Err(error) => {
+                let outcome = Outcome::stalled("InvalidSpec", format!("spec.backupPolicy: {error}"));
+                return Ok(self.object.told(outcome, &known));
+            }
+        };
+        match found {
+            Due::Now(at) => self.begin(known, at, 1),
+            Due::Missed(at) => {
+                let status = BackupStatus { last_schedule_time: Some(at), ..known };
+                let outcome = Outcome::progressing(
+                    "Missed",
+                    format!("the backup of {at} could not begin in time and is left out"),
+                );
+                Ok(self.object.told(outcome.requeue_after(step::AT_ONCE), &status))
+            }
+            Due::At(next) => {
+                let seen = known.last_schedule_time.or(Some(self.now));
+                let status =
+                    BackupStatus { next_schedule_time: Some(next), last_schedule_time: seen, ..known };
+                let outcome = self.at_rest(&status).requeue_after(self.until(next));
+                Ok(self.object.told(outcome, &status))
+            }
+            Due::Never => {
+                let status = BackupStatus { next_schedule_time: None, ..known };
+                Ok(self.object.told(self.at_rest(&status), &status))
+            }
+        }
+    }
+
+    /// How it stands while nothing is being taken.
+    fn at_rest(&self, status: &BackupStatus) -> Outcome {
+        match (status.reason.is_empty(), status.next_schedule_time) {
+            (true, _) => Outcome::ready(),
+            (false, Some(next)) => Outcome::progressing(
+                "BackupFailed",
+                format!("{}; the next one is due at {next}", status.reason),
+            ),
+            (false, None) => Outcome::stalled("BackupFailed", status.reason.clone()),
+        }
+    }
+
+    fn until(&self, time: Timestamp) -> std::time::Duration {
+        let wait = time.duration_since(self.now).max(SignedDuration::from_millis(100));
+        std::time::Duration::try_from(wait).unwrap_or(step::AT_ONCE)
+    }
+
+    fn repeats(&self) -> bool {
+        let policy = self.object.spec.backup_policy.as_ref();
+        policy.is_some_and(|policy| policy.backup_interval_in_second > 0 || policy.schedule.is_some())
+    }
+
+    fn source(&self) -> Result<Result<Source, String>, Error> {
+        Source::of(self.ctx, &self.object.spec, &self.object.metadata.namespace)
+    }
+}

@@ -1,0 +1,149 @@
+//! Where backups go: the old operator's fields as a store of the host's.
+
+use std::collections::BTreeMap;
+
+use etcd_api::{EtcdBackupSpec, GcsSource, S3Source, StorageType, StoreSource};
+use pilothouse_sdk::{SecretKey, Store};
+
+use crate::settings::NamedStore;
+
+/// A store, and the key in it, or what keys begin with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) store: Store,
+    pub(crate) path: String,
+}
+
+impl Place {
+    /// The place that a spec names.
+    ///
+    /// # Errors
+    /// What is wrong with it, for people.
+    pub(crate) fn of(
+        spec: &EtcdBackupSpec,
+        namespace: &str,
+        stores: &BTreeMap<String, NamedStore>,
+    ) -> Result<Self, String> {
+        match (spec.storage_type, &spec.s3, &spec.gcs, &spec.store) {
+            (StorageType::S3, Some(source), _, _) => s3(source, namespace),
+            (StorageType::Gcs, _, Some(source), _) => gcs(source, namespace),
+            (StorageType::Store, _, _, Some(source)) => named(source, namespace, stores),
+            (StorageType::Abs, ..) => Err(
+                "storageType ABS is not supported: have the administrator name the container as a store of the plugin, and use storageType Store"
+                    .to_owned(),
+            ),
+            _ => Err("set the one of s3, gcs and store that storageType names".to_owned()),
+        }
+    }
+
+    /// Where an object of it is, for people and for restores.
+    pub(crate) fn uri(&self, key: &str) -> String {
+        format!("{}/{key}", self.store.url)
+    }
+}
+
+fn split(path: &str) -> Result<(&str, &str), String> {
+    let parts = path.split_once('/').filter(|(bucket, key)| !bucket.is_empty() && !key.is_empty());
+    parts.ok_or_else(|| format!("path {path:?} is not of the form BUCKET/KEY"))
+}
+
+fn login(namespace: &str, secret: &str) -> Option<(String, String)> {
+    (!secret.is_empty()).then(|| (namespace.to_owned(), secret.to_owned()))
+}
+
+fn s3(source: &S3Source, namespace: &str) -> Result<Place, String> {
+    let (bucket, key) = split(&source.path)?;
+    let endpoint = source.endpoint.trim_end_matches('/');
+    let url = match (endpoint.split_once("://"), endpoint) {
+        (_, "") => format!("s3://{bucket}"),
+        (Some((scheme, server)), _) => format!("s3+{scheme}://{server}/{bucket}"),
+        (None, server) => format!("s3+https://{server}/{bucket}"),
+    };
+    let store = Store {
+        url,
+        credentials: login(namespace, &source.aws_secret),
+        authorities: source.ca_secret.as_ref().map(|secret| SecretKey::new(namespace, secret, "ca.crt")),
+        virtual_hosted: !source.force_path_style,
+        checksums: !source.without_checksums,
+        ..Store::default()
+    };
+    Ok(Place { store, path: key.to_owned() })
+}
+
+fn gcs(source: &GcsSource, namespace: &str) -> Result<Place, String> {
+    let (bucket, key) = split(&source.path)?;
+    let store = Store {
+        url: format!("gs://{bucket}"),
+        credentials: login(namespace, &source.gcp_secret),
+        ..Store::default()
+    };
+    Ok(Place { store, path: key.to_owned() })
+}
+
+fn named(
+    source: &StoreSource,
+    namespace: &str,
+    stores: &BTreeMap<String, NamedStore>,
+) -> Result<Place, String> {
+    let Some(found) = stores.get(&source.name) else {
+        let names: Vec<&str> = stores.keys().map(String::as_str).collect();
+        return Err(format!(
+            "there is no store {:?}; the plugin's settings name: {}",
+            source.name,
+            names.join(", ")
+        ));
+    };
+    let credentials =
+        found.credentials.as_ref().map(|secret| (secret.namespace.clone(), secret.name.clone()));
+    let url = found.url.trim_end_matches('/').replace("NAMESPACE", namespace);
+    Ok(Place { store: Store { url, credentials, ..Store::default() }, path: source.path.clone() })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn place(spec: serde_json::Value) -> Result<Place, String> {
+        let stores = json!({"disk": {"url": "file:///var/backups/NAMESPACE"}});
+        Place::of(&serde_json::from_value(spec).unwrap(), "apps", &serde_json::from_value(stores).unwrap())
+    }
+
+    #[test]
+    fn the_old_fields_name_a_store_and_a_key() {
+        let s3 =
+            place(json!({"storageType": "S3", "s3": {"path": "bucket/a/b", "awsSecret": "aws"}})).unwrap();
+        assert_eq!((s3.store.url.as_str(), s3.path.as_str()), ("s3://bucket", "a/b"));
+        assert_eq!(s3.store.credentials, Some(("apps".to_owned(), "aws".to_owned())));
+        assert!(s3.store.virtual_hosted && s3.store.checksums);
+        assert_eq!(s3.uri("a/b"), "s3://bucket/a/b");
+        let own =
+            json!({"path": "bucket/a", "endpoint": "http://minio.apps.svc:9000/", "forcePathStyle": true});
+        let own = place(json!({"storageType": "S3", "s3": own})).unwrap();
+        assert_eq!(own.store.url, "s3+http://minio.apps.svc:9000/bucket");
+        assert!(!own.store.virtual_hosted && own.store.credentials.is_none());
+        let gcs =
+            place(json!({"storageType": "GCS", "gcs": {"path": "bucket/a", "gcpSecret": "g"}})).unwrap();
+        assert_eq!(gcs.store.url, "gs://bucket");
+        let disk =
+            place(json!({"storageType": "Store", "store": {"name": "disk", "path": "etcd/daily"}})).unwrap();
+        assert_eq!(disk.uri(&disk.path), "file:///var/backups/apps/etcd/daily");
+    }
+
+    #[test]
+    fn what_names_no_store_is_told() {
+        for (spec, said) in [
+            (json!({"storageType": "S3", "s3": {"path": "bucket"}}), "BUCKET/KEY"),
+            (json!({"storageType": "S3"}), "storageType names"),
+            (json!({"storageType": "ABS", "abs": {"path": "c/k"}}), "not supported"),
+            (
+                json!({"storageType": "Store", "store": {"name": "tape", "path": "a"}}),
+                "the plugin's settings name: disk",
+            ),
+        ] {
+            let error = place(spec).unwrap_err();
+            assert!(error.contains(said), "{error}");
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! The steps of one backup: chosen, streamed, read back, kept.
+
+use std::time::Duration;
+
+use etcd_api::{Artefact, BackupPolicy, BackupRun, BackupState, BackupStatus};
+use etcd_core::backup::{Key, expired};
+use jiff::{SignedDuration, Timestamp};
+use pilothouse_sdk::{
+    BlobError, Encoding, Error, Event, HttpRequest, Outcome, Progress, Proof, Transfer, TransferState, info,
+};
+
+use super::Backup;
+
+/// When to go on after something was written down.
+pub(super) const AT_ONCE: Duration = Duration::from_millis(50);
+/// How often a backup is tried.
+const ATTEMPTS: u32 = 5;
+/// How long after the first attempt the second one begins; each further one waits twice as long.
+const PAUSE: SignedDuration = SignedDuration::from_secs(10);
+/// Larger than etcd recommends a database to be by far.
+const LARGEST: u64 = 64 << 30;
+/// Names of the transfers behind a call.
+const SNAPSHOT: &str = "snapshot";
+const CHECK: &str = "check";
+
+impl Backup<'_> {
+    /// Chooses the member and the key, and writes both down before anything is begun.
+    pub(super) fn begin(&self, known: BackupStatus, due: Timestamp, attempt: u32) -> Result<Outcome, Error> {
+        let run = BackupRun {
+            state: BackupState::Streaming,
+            due,
+            started: self.now,
+            attempt,
+            endpoint: String::new(),
+            artefact: None,
+        };
+        let chosen = match self.source()? {
+            Ok(source) => source.best(self.ctx, &self.object.metadata.namespace),
+            Err(why) => Err(why),
+        };
+        let (endpoint, member) = match chosen {
+            Ok(chosen) => chosen,
+            Err(why) => return Ok(self.failed(known, run, why)),
+        };
+        let path = self.place.path.as_str();
+        let key =
+            if self.repeats() { Key::new(path, member.revision, self.now).text } else { path.to_owned() };
+        let artefact = Artefact {
+            uri: self.place.uri(&key),
+            revision: member.revision,
+            etcd_version: member.version,
+            taken: self.now.to_string(),
+            ..Artefact::default()
+        };
+        let run = BackupRun { endpoint, artefact: Some(artefact), ..run };
+        Ok(self.on(known, run, "Streaming", "a snapshot is being taken"))
+    }
+
+    /// Streams the snapshot into the store. The host does it behind the call, and begins anew if it dies over it.
+    pub(super) fn stream(&self, known: BackupStatus, run: BackupRun) -> Result<Outcome, Error> {
+        let Some(key) = self.key(&run) else { return self.begin(known, run.due, run.attempt) };
+        let source = match self.source()? {
+            Ok(source) => source,
+            Err(why) => return Ok(self.failed(known, run, why)),
+        };
+        if let Err(why) = source.introduce(self.ctx, &self.object.metadata.namespace) {
+            return Ok(self.failed(known, run, why));
+        }
+        // One that was written before its end could be noted is not written again.
+        let repeats = self.repeats();
+        if repeats && matches!(self.ctx.blob().head(&self.place.store, &key), Ok(Some(_))) {
+            let run = BackupRun { state: BackupState::Verifying, ..run };
+            return Ok(self.on(known, run, "Verifying", "the backup is being read back"));
+        }
+        let task = Transfer::Fetch {
+            request: HttpRequest::post(format!("{}/v3/maintenance/snapshot", run.endpoint))
+                .header("content-type", "application/json")
+                .body("{}"),
+            encoding: Encoding::gateway("blob"),
+            proof: Proof { sha256: None, sha256_trailer: true },
+            store: self.place.store.clone(),
+            key,
+            absent: repeats,
+            max_bytes: LARGEST,
+        };
+        let progress = self.ctx.blob().transfer(SNAPSHOT, run.attempt, &task);
+        Ok(self.moved(known, run, progress, SNAPSHOT, |run, progress| {
+            let artefact = run.artefact.take().unwrap_or_default();
+            let size = i64::try_from(progress.bytes).unwrap_or(i64::MAX);
+            run.artefact = Some(Artefact { size, sha256: progress.sha256.unwrap_or_default(), ..artefact });
+            run.state = BackupState::Verifying;
+        }))
+    }
+
+    /// Reads the object back: it has to be there, whole, and what was sent.
+    pub(super) fn verify(&self, known: BackupStatus, run: BackupRun) -> Result<Outcome, Error> {
+        let Some(key) = self.key(&run) else { return self.begin(known, run.due, run.attempt) };
+        let sha256 =
+            run.artefact.as_ref().map(|artefact| artefact.sha256.clone()).filter(|sha256| !sha256.is_empty());
+        let proof = Proof { sha256, sha256_trailer: true };
+        let task = Transfer::Check { store: self.place.store.clone(), key, proof };
+        let progress = match self.ctx.blob().transfer(CHECK, run.attempt, &task) {
+            Ok(Progress { state: TransferState::Done, bytes, sha256, .. }) => {
+                (bytes, sha256.unwrap_or_default())
+            }
+            other => return Ok(self.moved(known, run, other, CHECK, |_, _| {})),
+        };
+        let (bytes, sha256) = progress;
+        let artefact = run.artefact.unwrap_or_default();
+        let size = i64::try_from(bytes).unwrap_or(i64::MAX);
+        Ok(self.succeeded(known, run.due, Artefact { size, sha256, ..artefact }))
+    }
+
+    /// The key that was written down for this run, if it is of the place that is asked for now.
+    fn key(&self, run: &BackupRun) -> Option<String> {
+        let uri = &run.artefact.as_ref()?.uri;
+        let key = uri.strip_prefix(&self.place.store.url)?.strip_prefix('/')?;
+        let ours =
+            if self.repeats() { Key::read(&self.place.path, key).is_some() } else { key == self.place.path };
+        ours.then(|| key.to_owned())
+    }
+
+    /// What came of a transfer so far.
+    fn moved(
+        &self,
+        known: BackupStatus,
+        mut run: BackupRun,
+        progress: Result<Progress, BlobError>,
+        name: &str,
+        done: impl FnOnce(&mut BackupRun, Progress),
+    ) -> Outcome {
+        let progress = match progress {
+            Ok(progress) => progress,
+            Err(error) => return self.failed(known, run, error.message),
+        };
+        match progress.state.clone() {
+            TransferState::Done => {
+                done(&mut run, progress);
+                self.on(known, run, "Verifying", "the backup is being read back")
+            }
+            TransferState::Failed { message, .. } => {
+                self.ctx.blob().forget(name);
+                self.failed(known, run, message)
+            }
+            TransferState::Running => {
+                let left = self.deadline(&run).duration_since(self.now);
+                if left <= SignedDuration::ZERO {
+                    self.ctx.blob().forget(name);
+                    let why = format!(
+                        "not done within backupPolicy.timeoutInSecond, after {} bytes",
+                        progress.bytes
+                    );
+                    return self.failed(known, run, why);
+                }
+                let message = format!("{} bytes so far, from {}", progress.bytes, run.endpoint);
+                let status = BackupStatus { run: Some(run), ..known };
+                let wait = Duration::try_from(left).unwrap_or(AT_ONCE);
+                self.object.told(Outcome::progressing("Streaming", message).requeue_after(wait), &status)
+            }
+        }
+    }
+
+    fn deadline(&self, run: &BackupRun) -> Timestamp {
+        let seconds = self.policy().timeout_in_second;
+        run.started.saturating_add(SignedDuration::from_secs(seconds)).unwrap_or(Timestamp::MAX)
+    }
+
+    fn policy(&self) -> BackupPolicy {
+        self.object.spec.backup_policy.clone().unwrap_or_default()
+    }
+
+    fn on(&self, known: BackupStatus, run: BackupRun, reason: &str, message: &str) -> Outcome {
+        let status = BackupStatus { run: Some(run), ..known };
+        self.object.told(Outcome::progressing(reason, message).requeue_after(AT_ONCE), &status)
+    }
+
+    /// Why the last attempt failed, while the next one is waited for.
+    pub(super) fn retrying(&self, run: &BackupRun) -> String {
+        format!("attempt {} of {ATTEMPTS} failed; the next one begins at {}", run.attempt, run.started)
+    }
+
+    /// Tries again later, or gives this backup up.
+    fn failed(&self, known: BackupStatus, run: BackupRun, why: String) -> Outcome {
+        let attempt = run.attempt;
+        if attempt < ATTEMPTS {
+            let pause = PAUSE * (1 << attempt.saturating_sub(1).min(10));
+            let started = self.now.saturating_add(pause).unwrap_or(Timestamp::MAX);
+            let run = BackupRun { state: BackupState::Waiting, started, artefact: None, ..run };
+            let message =
+                format!("{why} (attempt {attempt} of {ATTEMPTS}; the next one begins at {started})");
+            let outcome = Outcome::progressing("Retrying", message).requeue_after(self.until(started));
+            return self.object.told(outcome, &BackupStatus { run: Some(run), ..known });
+        }
+        self.ctx.count("backups", 1.0, &[("result", "failed")]);
+        let status = BackupStatus {
+            succeeded: false,
+            reason: why.clone(),
+            run: None,
+            last_schedule_time: Some(run.due),
+            ..known
+        };
+        let outcome =
+            Outcome::stalled("BackupFailed", why.clone()).event(Event::warning("Backup Failed", why));
+        let outcome = if self.repeats() { outcome.requeue_after(AT_ONCE) } else { outcome };
+        self.object.told(outcome, &status)
+    }
+
+    fn succeeded(&self, known: BackupStatus, due: Timestamp, artefact: Artefact) -> Outcome {
+        self.ctx.blob().forget(SNAPSHOT);
+        self.ctx.blob().forget(CHECK);
+        self.ctx.count("backups", 1.0, &[("result", "succeeded")]);
+        let mut message =
+            format!("{} at revision {}, {} bytes", artefact.uri, artefact.revision, artefact.size);
+        if let Err(error) = self.prune() {
+            message = format!("{message}; older ones could not be deleted: {error}");
+        }
+        let status = BackupStatus {
+            succeeded: true,
+            reason: String::new(),
+            etcd_version: artefact.etcd_version.clone(),
+            etcd_revision: artefact.revision,
+            last_success_date: Some(self.now.to_string()),
+            artefact: Some(artefact),
+            run: None,
+            last_schedule_time: Some(due),
+            ..known
+        };
+        let outcome = Outcome::ready().event(Event::normal("Backup Taken", message));
+        let outcome = if self.repeats() { outcome.requeue_after(AT_ONCE) } else { outcome };
+        self.object.told(outcome, &status)
+    }
+
+    /// Deletes what is not kept any more. Only keys of this very backup are looked at.
+    fn prune(&self) -> Result<(), BlobError> {
+        if !self.repeats() {
+            return Ok(());
+        }
+        let (blob, store) = (self.ctx.blob(), &self.place.store);
+        let (directory, _) = self.place.path.rsplit_once('/').unwrap_or_default();
+        let (mut keys, mut after) = (Vec::new(), None);
+        loop {
+            let page = blob.list(store, directory, after.as_deref(), 1_000)?;
+            keys.extend(page.objects.iter().filter_map(|object| Key::read(&self.place.path, &object.key)));
+            after = page.next;
+            if after.is_none() {
+                break;
+            }
+        }
+        for key in expired(&self.policy(), keys) {
+            info!(self.ctx, "{} is not kept any more", key.text);
+            blob.delete(store, &key.text)?;
+        }
+        Ok(())
+    }
+}
