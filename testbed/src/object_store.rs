@@ -23,6 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 #[derive(Debug)]
 pub struct ObjectStore {
     directory: PathBuf,
+    host: String,
     port: u16,
     authority: Option<Authority>,
     child: Option<Child>,
@@ -34,7 +35,15 @@ impl ObjectStore {
     /// # Errors
     /// When the program is not to be had or does not answer.
     pub fn open(directory: &Path, bucket: &str) -> Result<Self> {
-        Self::new(directory, bucket, None)
+        Self::new(directory, bucket, None, "127.0.0.1")
+    }
+
+    /// A server without TLS at another address of this machine, for whoever is not on it.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn at(directory: &Path, bucket: &str, address: &str) -> Result<Self> {
+        Self::new(directory, bucket, None, address)
     }
 
     /// A server with a certificate of its own authority.
@@ -44,21 +53,26 @@ impl ObjectStore {
     pub fn with_tls(directory: &Path, bucket: &str) -> Result<Self> {
         let authority = Authority::create(&directory.join("pki"))?;
         authority.server("s3", "s3", None, &["127.0.0.1"])?;
-        Self::new(directory, bucket, Some(authority))
+        Self::new(directory, bucket, Some(authority), "127.0.0.1")
     }
 
-    fn new(directory: &Path, bucket: &str, authority: Option<Authority>) -> Result<Self> {
+    fn new(directory: &Path, bucket: &str, authority: Option<Authority>, host: &str) -> Result<Self> {
         let data = directory.join("data").join(bucket);
         fs::create_dir_all(&data).map_err(Error::file(&data))?;
-        let mut store =
-            Self { directory: directory.to_owned(), port: ports::free()?, authority, child: None };
+        let mut store = Self {
+            directory: directory.to_owned(),
+            host: host.to_owned(),
+            port: ports::free()?,
+            authority,
+            child: None,
+        };
         store.start()?;
         Ok(store)
     }
 
-    /// `127.0.0.1:port`. The same after a [`stop`](Self::stop).
+    /// `address:port`. The same after a [`stop`](Self::stop).
     pub fn address(&self) -> String {
-        format!("127.0.0.1:{}", self.port)
+        format!("{}:{}", self.host, self.port)
     }
 
     /// The certificate of the authority that vouches for it.
@@ -93,7 +107,7 @@ impl ObjectStore {
         command.stdin(Stdio::null()).stdout(file).stderr(errors);
         self.child = Some(command.spawn().map_err(|error| failed(error.to_string()))?);
         let started = Instant::now();
-        while TcpStream::connect(("127.0.0.1", self.port)).is_err() {
+        while TcpStream::connect((self.host.as_str(), self.port)).is_err() {
             if started.elapsed() > PATIENCE {
                 return Err(failed(format!("no answer; {} says why", log.display())));
             }

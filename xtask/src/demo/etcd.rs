@@ -1,6 +1,7 @@
 //! Scene S4: an etcd cluster by CoreOS's interface. It grows, shrinks, loses members and is upgraded, while clients write and
 //! read through its Service all the time.
 
+mod backups;
 mod secure;
 mod traffic;
 
@@ -18,6 +19,7 @@ use super::stage::{self, Pod, Stage as _};
 use super::{DemoArgs, interrupt, on_a_cluster_of_its_own};
 use crate::steps::say;
 use crate::{build, image};
+use backups::Store;
 use traffic::{Client, Traffic};
 
 const RESOURCE: &str = "etcdclusters/example";
@@ -45,10 +47,12 @@ pub(super) fn demo(args: &DemoArgs) -> Result<()> {
             "--filename",
             &build::root().join("plugins/etcd/crds").display().to_string(),
         ])?;
-        let mut host = Pod::of_plugins(access, &plugins, values()?, work)?;
+        let mut store = Store::open(work, &cluster.network()?.machine())?;
+        let mut host = Pod::of_plugins(access, &plugins, values(&store)?, work)?;
         let look = Look { access, namespace: "demo" };
         access.kubectl(&["create", "namespace", look.namespace])?;
-        let played = host.start().and_then(|()| play(look, work)).and_then(|()| secure::play(look, work));
+        let played =
+            host.start().and_then(|()| play(look, &mut store, work)).and_then(|()| secure::play(look, work));
         if let Err(error) = &played {
             eprintln!("{}", stage::tail(&host.log(), 60));
             say(&format!("not seen: {error:#}"));
@@ -70,11 +74,15 @@ fn put_images(cluster: &Cluster) -> Result<()> {
     Ok(cluster.import_images(&images)?)
 }
 
-/// What the plugin may do, as the documentation has it.
-fn values() -> Result<Value> {
+/// What the plugin may do, as the documentation has it, and the store of the scene.
+fn values(store: &Store) -> Result<Value> {
     let file = build::root().join("charts/pilothouse/ci/etcd-values.yaml");
     let text = std::fs::read_to_string(&file).with_context(|| file.display().to_string())?;
-    Ok(serde_saphyr::from_str(&text)?)
+    let mut values: Value = serde_saphyr::from_str(&text)?;
+    let place = format!("s3+http://{}/{}", store.address(), backups::BUCKET);
+    let stores = values.pointer_mut("/grants/plugins/etcd/stores").context("the values grant no stores")?;
+    *stores = serde_json::json!([place]);
+    Ok(values)
 }
 
 fn say_what_is_there(access: &Access) {
@@ -88,7 +96,7 @@ fn say_what_is_there(access: &Access) {
     }
 }
 
-fn play(look: Look<'_>, work: &Path) -> Result<()> {
+fn play(look: Look<'_>, store: &mut Store, work: &Path) -> Result<()> {
     let file = work.join("example.yaml");
     std::fs::write(&file, EXAMPLE)?;
     look.kubectl(&["apply", "--filename", &file.display().to_string()])?;
@@ -108,6 +116,7 @@ fn play(look: Look<'_>, work: &Path) -> Result<()> {
         bail!("what was written at the beginning is not there any more");
     }
     rows.print();
+    backups::play(look, store, work)?;
     let writes = rows.traffic.check()?;
     say(&format!("{writes} writes were acknowledged, and every one of them is there"));
     look.kubectl(&["delete", RESOURCE, "--timeout=60s"])?;
