@@ -2,6 +2,7 @@
 //! read through its Service all the time.
 
 mod backups;
+mod restores;
 mod secure;
 mod traffic;
 
@@ -119,6 +120,7 @@ fn play(look: Look<'_>, store: &mut Store, work: &Path) -> Result<()> {
     backups::play(look, store, work)?;
     let writes = rows.traffic.check()?;
     say(&format!("{writes} writes were acknowledged, and every one of them is there"));
+    restores::play(look, store, work, &address)?;
     look.kubectl(&["delete", RESOURCE, "--timeout=60s"])?;
     look.seen("the cluster is deleted: its pods are gone", || scene.pods().is_empty())
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{AbsSource, Condition, GcsSource, S3Source, StorageType, StoreSource};
+use crate::{AbsSource, Artefact, Condition, GcsSource, S3Source, StorageType, StoreSource};
 
 /// What an `EtcdRestore` asks for. Its name is the name of the cluster.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,6 +67,9 @@ pub struct RestoreStatus {
     /// How far it is. *(Pilothouse)*
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<RestoreState>,
+    /// The backup, once it was looked at. *(Pilothouse)*
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub artefact: Option<Artefact>,
     /// The generation that this status is about. *(Pilothouse)*
     pub observed_generation: i64,
     /// What is going on. *(Pilothouse)*

@@ -23,8 +23,6 @@ use crate::{
 pub struct RestoreOrder {
     /// Uid of the `EtcdRestore`.
     pub uid: String,
-    /// Secret with the address of the file under the key `url`.
-    pub secret: String,
     /// SHA-256 of the file, in lower-case hexadecimal.
     pub sha256: String,
     /// Revision of the data.
@@ -239,7 +237,7 @@ fn seed_pod(situation: &Situation<'_>, change: &Change, member: &Member<'_>) -> 
         }
         (None, Some(uid)) => {
             let order = situation.observed.restore.as_ref().filter(|order| order.uid == *uid)?;
-            Some(Snapshot::Artefact { secret: order.secret.clone(), sha256: order.sha256.clone() })
+            Some(Snapshot::Artefact { sha256: order.sha256.clone() })
         }
         (None, None) => None,
     };

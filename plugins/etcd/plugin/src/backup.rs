@@ -1,6 +1,6 @@
 //! One `EtcdBackup`: a snapshot from the member that knows most, streamed into a store by the host, read back and checked.
 
-mod place;
+pub(crate) mod place;
 mod source;
 mod step;
 
@@ -47,8 +47,8 @@ impl Reconciler for Backups {
         let Settings { stores, .. } = ctx.config()?;
         let known = object.status()?;
         let namespace = object.metadata.namespace.as_str();
-        let place =
-            unsupported(&object.spec).map_or_else(|| Place::of(&object.spec, namespace, &stores), Err);
+        let place = unsupported(&object.spec)
+            .map_or_else(|| Place::of(place::of_backup(&object.spec), namespace, &stores), Err);
         let place = match place {
             Ok(place) => place,
             Err(why) => return Ok(object.told(Outcome::stalled("InvalidSpec", why), &known)),

@@ -23,7 +23,7 @@ use crate::{
     look::{Seen, look},
     merge::difference,
     object::ClusterObject,
-    outcome::{outcome, publish},
+    outcome::{outcome, publish, watched},
     refused,
     settings::Settings,
 };
@@ -91,7 +91,11 @@ impl Call<'_> {
             return Ok(Next::Gone);
         }
         let record = self.object.record()?;
-        let Seen { cluster, mut observed, speaker } = look(self.ctx, &self.object, record, self.view)?;
+        let Seen { cluster, mut observed, speaker, held_back } =
+            look(self.ctx, &self.object, record, self.view)?;
+        if let Some(outcome) = held_back {
+            return Ok(Next::End(Box::new(watched(&self.object, outcome))));
+        }
         observed.hook.clone_from(&self.hook);
         let now = Timestamp::try_from(self.ctx.now()).unwrap_or_default();
         let decision = decide(&cluster, &observed, now);

@@ -17,9 +17,10 @@ mod merge;
 mod object;
 mod outcome;
 mod refused;
+mod restore;
 mod secrets;
 mod settings;
 
 use pilothouse_sdk::export;
 
-export!(cluster::Clusters, backup::Backups);
+export!(cluster::Clusters, backup::Backups, restore::Restores);

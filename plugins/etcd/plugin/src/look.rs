@@ -11,14 +11,14 @@ use etcd_core::{
     tls::Tls,
 };
 use jiff::{SignedDuration, Timestamp};
-use pilothouse_sdk::{Context, Error, Gvk, Kube, KubeError};
+use pilothouse_sdk::{Context, Error, Gvk, Kube, KubeError, Outcome};
 use serde_json::Value;
 
 use crate::{
     gateway::Gateway,
     members::{self, Members},
     object::ClusterObject,
-    secrets,
+    restore, secrets,
 };
 
 /// What a pod is read for. The rest of it stays outside.
@@ -30,6 +30,8 @@ pub(crate) struct Seen {
     pub(crate) cluster: Cluster,
     pub(crate) observed: Observed,
     pub(crate) speaker: Option<String>,
+    /// It is not there yet, and its first data is to be a backup that cannot be had, or not yet.
+    pub(crate) held_back: Option<Outcome>,
 }
 
 /// Looks at the objects of a cluster and asks its members.
@@ -52,6 +54,7 @@ pub(crate) fn look(ctx: &Context, object: &ClusterObject, record: Record, view: 
     let tls = Plan::of(&cluster).map(|plan| plan.tls).unwrap_or_default();
     let place = Place { cluster: &cluster.name, namespace: &cluster.namespace };
     let secrets = secrets::look(&ctx.certificates(), place, &tls)?;
+    let pending = restore::pending(&kube, &cluster)?;
     let Members { etcd, speaker } = ask(ctx, place, &tls, &pods, &record);
     let observed = Observed {
         view,
@@ -60,11 +63,14 @@ pub(crate) fn look(ctx: &Context, object: &ClusterObject, record: Record, view: 
         claims: claims.iter().map(|object| claim(object, &cluster.uid)).collect(),
         services: services.iter().map(service).collect(),
         secrets,
+        restore: pending.clone().order(),
         etcd,
         record,
         ..Observed::default()
     };
-    Ok(Seen { cluster, observed, speaker })
+    let is_new = observed.record == Record::default() && !observed.announced && !cluster.deleting;
+    let held_back = pending.holds_back().filter(|_| is_new);
+    Ok(Seen { cluster, observed, speaker, held_back })
 }
 
 fn ask(ctx: &Context, place: Place<'_>, tls: &Tls, pods: &[Value], record: &Record) -> Members {

@@ -26,7 +26,7 @@ pub(crate) struct Metadata {
     #[serde(default)]
     pub(crate) namespace: String,
     #[serde(default)]
-    uid: String,
+    pub(crate) uid: String,
     #[serde(default)]
     pub(crate) resource_version: String,
     #[serde(default)]

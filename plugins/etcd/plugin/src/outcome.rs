@@ -7,7 +7,7 @@ use etcd_core::{
 use pilothouse_sdk::{Condition, Context, Event, Gvk, ObjectRef, Outcome, State, Watch};
 use serde_json::{Map, Value};
 
-use crate::{merge::difference, object::ClusterObject};
+use crate::{merge::difference, object::ClusterObject, restore};
 
 /// The report as outcome of a call. Events are not in it: they are told with the record.
 pub(crate) fn outcome(object: &ClusterObject, report: &Report) -> Outcome {
@@ -26,12 +26,14 @@ pub(crate) fn outcome(object: &ClusterObject, report: &Report) -> Outcome {
 }
 
 /// Asks to be called when something of the cluster moves. Services and the budget are children and watched as such.
-fn watched(object: &ClusterObject, outcome: Outcome) -> Outcome {
+pub(crate) fn watched(object: &ClusterObject, outcome: Outcome) -> Outcome {
     let selector = etcd_core::manifest::selector(&object.metadata.name);
     let namespace = object.metadata.namespace.as_str();
     let outcome = ["Pod", "PersistentVolumeClaim"].into_iter().fold(outcome, |outcome, kind| {
         outcome.watch(Watch::selected(Gvk::new("", "v1", kind), namespace, selector.as_str()))
     });
+    let restore = restore::reference(namespace, &object.metadata.name);
+    let outcome = outcome.watch(Watch::object(restore));
     let tls = Plan::of(&object.cluster()).map(|plan| plan.tls).unwrap_or_default();
     tls.secrets.into_values().fold(outcome, |outcome, name| {
         outcome.watch(Watch::object(ObjectRef::new(Gvk::new("", "v1", "Secret"), namespace, name)))

@@ -27,7 +27,6 @@ pub fn observe(world: &World, objects: &Objects, view: View) -> Option<(Cluster,
     };
     let restore = world.backup.as_ref().map(|backup| RestoreOrder {
         uid: backup.uid.clone(),
-        secret: "restore".to_owned(),
         sha256: "0".repeat(64),
         revision: i64::try_from(backup.values.len()).unwrap_or(i64::MAX),
     });

@@ -31,6 +31,19 @@ impl Store {
         Ok(Self { server, files: directory.join("data").join(BUCKET) })
     }
 
+    /// A backup in it, as resources name it.
+    pub(super) fn source(&self, name: &str) -> Value {
+        json!({
+            "path": format!("{BUCKET}/etcd/{name}"), "awsSecret": "aws",
+            "endpoint": format!("http://{}", self.address()), "forcePathStyle": true,
+        })
+    }
+
+    /// The file of a backup.
+    pub(super) fn file(&self, name: &str) -> PathBuf {
+        self.files.join("etcd").join(name)
+    }
+
     /// `host:port`.
     pub(super) fn address(&self) -> String {
         self.server.address()
@@ -58,10 +71,7 @@ pub(super) fn play(look: Look<'_>, store: &mut Store, work: &Path) -> Result<()>
 }
 
 fn backup(store: &Store, name: &str, policy: &Value) -> Value {
-    let s3 = json!({
-        "path": format!("{BUCKET}/etcd/{name}"), "awsSecret": "aws",
-        "endpoint": format!("http://{}", store.address()), "forcePathStyle": true,
-    });
+    let s3 = store.source(name);
     json!({
         "apiVersion": "etcd.database.coreos.com/v1beta2", "kind": "EtcdBackup", "metadata": {"name": name},
         "spec": {
@@ -70,7 +80,7 @@ fn backup(store: &Store, name: &str, policy: &Value) -> Value {
     })
 }
 
-fn apply(look: Look<'_>, work: &Path, object: &Value) -> Result<()> {
+pub(super) fn apply(look: Look<'_>, work: &Path, object: &Value) -> Result<()> {
     let file = work.join("object.json");
     std::fs::write(&file, object.to_string())?;
     look.kubectl(&["apply", "--filename", &file.display().to_string()]).map(drop)

@@ -3,6 +3,7 @@
 //! They may run again, after a reboot of the node for example: the snapshot is restored beside the data and put in its place
 //! only if there is none yet.
 
+use etcd_api::names;
 use serde_json::{Value, json};
 
 use super::{DATA_DIRECTORY, DATA_MOUNT, DATA_VOLUME, PROGRAMS, flags::initial_cluster, pod::PodRequest};
@@ -16,11 +17,9 @@ pub enum Snapshot {
         /// Where it is found.
         endpoint: String,
     },
-    /// A file at an address that is kept in a Secret, under the key `url`.
+    /// A file that somebody else sends, by `POST` to `/cgi-bin/snapshot` at the port of clients.
     Artefact {
-        /// Name of the Secret.
-        secret: String,
-        /// SHA-256 of the file, in lower-case hexadecimal.
+        /// SHA-256 of the file, in lower-case hexadecimal. Anything else is refused.
         sha256: String,
     },
 }
@@ -29,6 +28,7 @@ pub enum Snapshot {
 const REVISION_BUMP: u64 = 1_000_000_000;
 const SNAPSHOT: &str = "/var/etcd/snapshot.db";
 const RESTORED: &str = "/var/etcd/restored";
+const RECEIVER: &str = "/var/etcd/receiver";
 
 /// The init containers, in the order in which they run.
 pub(super) fn init_containers(request: &PodRequest<'_>, token: &str, snapshot: &Snapshot) -> Vec<Value> {
@@ -37,10 +37,10 @@ pub(super) fn init_containers(request: &PodRequest<'_>, token: &str, snapshot: &
         "if [ ! -e {DATA_DIRECTORY}/member ]; then rm -rf {DATA_DIRECTORY} && mv {RESTORED} {DATA_DIRECTORY}; fi; rm -rf {RESTORED} {SNAPSHOT}"
     );
     vec![
-        shell(request, "clear-datadir", &clear, &[]),
+        shell(request, "clear-datadir", &clear),
         fetch(request, snapshot),
         container(request, "restore-datadir", &request.plan.image(request.version), &restore(request, token)),
-        shell(request, "place-datadir", &place, &[]),
+        shell(request, "place-datadir", &place),
     ]
 }
 
@@ -68,14 +68,27 @@ fn fetch(request: &PodRequest<'_>, snapshot: &Snapshot) -> Value {
             }
             fetch
         }
-        Snapshot::Artefact { secret, sha256 } => {
-            let script = format!(
-                "wget -q -O {SNAPSHOT} \"$SNAPSHOT_URL\" && echo \"{sha256}  {SNAPSHOT}\" | sha256sum -c -"
-            );
-            let url = json!({"name": "SNAPSHOT_URL", "valueFrom": {"secretKeyRef": {"name": secret, "key": "url"}}});
-            shell(request, "fetch-backup", &script, &[url])
-        }
+        Snapshot::Artefact { sha256 } => shell(request, "fetch-backup", &receive(sha256)),
     }
+}
+
+/// A server for one file: whoever sends it needs no access to the pod, and the pod none to where it is kept. It is there as long as the
+/// file is not.
+fn receive(sha256: &str) -> String {
+    let port = names::CLIENT_PORT;
+    let (part, handler) = (format!("{SNAPSHOT}.part"), format!("{RECEIVER}/cgi-bin/snapshot"));
+    let check = format!("echo '{sha256}  {part}' | sha256sum -c - > /dev/null");
+    let keep = format!("mv {part} {SNAPSHOT}; echo 'Status: 200 OK'");
+    let refuse = format!("rm -f {part}; echo 'Status: 422 Unprocessable Entity'");
+    [
+        format!("rm -rf {RECEIVER} && mkdir -p {RECEIVER}/cgi-bin"),
+        format!("cat > {handler} <<'END'\n#!/bin/sh\ncat > {part}\nif {check}; then {keep}; else {refuse}; fi\necho\nEND"),
+        format!("chmod 755 {handler}"),
+        format!("httpd -f -p {port} -h {RECEIVER} & server=$!"),
+        // Its answer is on its way for a moment after the file is there.
+        format!("until [ -e {SNAPSHOT} ]; do sleep 1; done; sleep 1; kill $server; rm -rf {RECEIVER}"),
+    ]
+    .join("\n")
 }
 
 /// The restore tool of the version that will run on the data.
@@ -103,13 +116,9 @@ fn restore(request: &PodRequest<'_>, token: &str) -> Vec<String> {
     command
 }
 
-fn shell(request: &PodRequest<'_>, name: &str, script: &str, environment: &[Value]) -> Value {
+fn shell(request: &PodRequest<'_>, name: &str, script: &str) -> Value {
     let command = ["/bin/sh", "-c", script].map(str::to_owned);
-    let mut container = container(request, name, &request.plan.pod.busybox_image, &command);
-    if let Some(fields) = container.as_object_mut().filter(|_| !environment.is_empty()) {
-        fields.insert("env".to_owned(), json!(environment));
-    }
-    container
+    container(request, name, &request.plan.pod.busybox_image, &command)
 }
 
 fn container(request: &PodRequest<'_>, name: &str, image: &str, command: &[String]) -> Value {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use etcd_api::{EtcdBackupSpec, GcsSource, S3Source, StorageType, StoreSource};
+use etcd_api::{EtcdBackupSpec, EtcdRestoreSpec, GcsSource, S3Source, StorageType, StoreSource};
 use pilothouse_sdk::{SecretKey, Store};
 
 use crate::settings::NamedStore;
@@ -14,17 +14,31 @@ pub(crate) struct Place {
     pub(crate) path: String,
 }
 
+/// A type, and the fields of each.
+pub(crate) type Sources<'a> =
+    (StorageType, &'a Option<S3Source>, &'a Option<GcsSource>, &'a Option<StoreSource>);
+
+/// What a backup names.
+pub(crate) fn of_backup(spec: &EtcdBackupSpec) -> Sources<'_> {
+    (spec.storage_type, &spec.s3, &spec.gcs, &spec.store)
+}
+
+/// What a restore names.
+pub(crate) fn of_restore(spec: &EtcdRestoreSpec) -> Sources<'_> {
+    (spec.backup_storage_type, &spec.s3, &spec.gcs, &spec.store)
+}
+
 impl Place {
     /// The place that a spec names.
     ///
     /// # Errors
     /// What is wrong with it, for people.
     pub(crate) fn of(
-        spec: &EtcdBackupSpec,
+        sources: Sources<'_>,
         namespace: &str,
         stores: &BTreeMap<String, NamedStore>,
     ) -> Result<Self, String> {
-        match (spec.storage_type, &spec.s3, &spec.gcs, &spec.store) {
+        match sources {
             (StorageType::S3, Some(source), _, _) => s3(source, namespace),
             (StorageType::Gcs, _, Some(source), _) => gcs(source, namespace),
             (StorageType::Store, _, _, Some(source)) => named(source, namespace, stores),
@@ -107,7 +121,8 @@ mod tests {
 
     fn place(spec: serde_json::Value) -> Result<Place, String> {
         let stores = json!({"disk": {"url": "file:///var/backups/NAMESPACE"}});
-        Place::of(&serde_json::from_value(spec).unwrap(), "apps", &serde_json::from_value(stores).unwrap())
+        let spec = serde_json::from_value(spec).unwrap();
+        Place::of(of_backup(&spec), "apps", &serde_json::from_value(stores).unwrap())
     }
 
     #[test]
