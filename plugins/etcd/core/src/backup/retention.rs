@@ -3,9 +3,16 @@
 use std::collections::BTreeSet;
 
 use etcd_api::BackupPolicy;
-use jiff::{Timestamp, civil::Date, tz::TimeZone};
+use jiff::{
+    Timestamp,
+    civil::{Date, ISOWeekDate},
+    tz::TimeZone,
+};
 
 use super::key::Key;
+
+/// What stands for a stretch of time, by its day and hour.
+type Period = fn(Timestamp) -> (Date, i8);
 
 /// Backups that are not kept any more. The newest ones are, counted by time and revision as numbers, and beside them the last one of each
 /// of so many hours, days, weeks and months.
@@ -17,12 +24,12 @@ pub fn expired(policy: &BackupPolicy, mut keys: Vec<Key>) -> Vec<Key> {
     keys.sort_by(|a, b| b.cmp(a));
     // Without a number, the newest one is never thrown away.
     let mut kept: BTreeSet<usize> = (0..newest.max(1)).collect();
-    let periods: [(i32, fn(Timestamp) -> (Date, i8)); 4] = [
+    let periods: [(i32, Period); 4] = [
         (retention.hourly, |time| (date(time), time.to_zoned(TimeZone::UTC).hour())),
         (retention.daily, |time| (date(time), 0)),
         (retention.weekly, |time| {
             let monday = date(time).iso_week_date();
-            (monday.first_of_week().map_or(date(time), |first| first.date()), 0)
+            (monday.first_of_week().map_or(date(time), ISOWeekDate::date), 0)
         }),
         (retention.monthly, |time| (date(time).first_of_month(), 0)),
     ];

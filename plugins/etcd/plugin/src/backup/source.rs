@@ -69,10 +69,9 @@ impl Source {
     /// Why the Secret is of no use.
     pub(crate) fn introduce(&self, ctx: &Context, namespace: &str) -> Result<(), String> {
         let Some(secret) = &self.secret else { return Ok(()) };
-        let secure = self.endpoints.iter().filter(|endpoint| endpoint.starts_with("https://"));
+        let mut secure = self.endpoints.iter().filter(|endpoint| endpoint.starts_with("https://"));
         secure
-            .map(|endpoint| secrets::introduce_to(&ctx.http(), endpoint.clone(), namespace, secret))
-            .collect::<Result<(), _>>()
+            .try_for_each(|endpoint| secrets::introduce_to(&ctx.http(), endpoint.clone(), namespace, secret))
             .map_err(|error| error.to_string())
     }
 }
