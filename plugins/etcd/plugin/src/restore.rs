@@ -92,14 +92,20 @@ pub(crate) fn pending(kube: &Kube, cluster: &Cluster) -> Result<Pending, KubeErr
     let Some(object) = found else { return Ok(Pending::Nothing) };
     let Ok(status) = object.status() else { return Ok(Pending::Nothing) };
     Ok(match (status.state, status.artefact) {
-        (Some(RestoreState::Seeding), Some(artefact)) => {
+        // It becomes part of a script in the pod, and a status can be written by more people than pods.
+        (Some(RestoreState::Seeding), Some(artefact)) if is_sha256(&artefact.sha256) => {
             let Artefact { sha256, revision, .. } = artefact;
             Pending::Checked(RestoreOrder { uid: object.metadata.uid, sha256, revision })
         }
+        (Some(RestoreState::Seeding), _) => Pending::Refused("its status tells no hash".to_owned()),
         (None | Some(RestoreState::Checking), _) => Pending::Unchecked,
         (Some(RestoreState::Failed), _) => Pending::Refused(status.reason),
         _ => Pending::Nothing,
     })
+}
+
+fn is_sha256(text: &str) -> bool {
+    text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 impl Resource for RestoreObject {
