@@ -1,187 +1,180 @@
 //! A restore from a store in memory into a cluster whose pods the test plays.
 
-#[cfg(test)]
-mod tests {
-    use std::{cell::RefCell, rc::Rc, time::Duration};
+use std::{cell::RefCell, rc::Rc, time::Duration};
 
-    use pilothouse_sdk::{
-        Gvk, HttpError, HttpErrorKind, HttpRequest, ObjectRef,
-        harness::{Cluster, HttpAnswer, Runner, StoreFault},
-    };
-    use serde_json::{Value, json};
-    use sha2::Digest as _;
+use pilothouse_sdk::{
+    Gvk, HttpError, HttpErrorKind, HttpRequest, ObjectRef,
+    harness::{Cluster, HttpAnswer, Runner, StoreFault},
+};
+use serde_json::{Value, json};
+use sha2::Digest as _;
 
-    const MANIFEST: &str = include_str!("../plugin.yaml");
-    const STORE: &str = "s3+http://minio.default.svc:9000/backups";
-    const KEY: &str = "etcd/daily_v7_2026-01-10-02:03:04";
+use crate::{MANIFEST, definitions};
 
-    fn definitions() -> Vec<Value> {
-        let files = [
-            include_str!("../../crds/etcdbackups.yaml"),
-            include_str!("../../crds/etcdclusters.yaml"),
-            include_str!("../../crds/etcdrestores.yaml"),
-        ];
-        files.into_iter().map(|text| serde_saphyr::from_str(text).unwrap()).collect()
+const STORE: &str = "s3+http://minio.default.svc:9000/backups";
+const KEY: &str = "etcd/daily_v7_2026-01-10-02:03:04";
+
+fn etcd(kind: &str, name: &str) -> ObjectRef {
+    ObjectRef::new(Gvk::new("etcd.database.coreos.com", "v1beta2", kind), "default", name)
+}
+
+fn object(kind: &str, name: &str, spec: &Value) -> Value {
+    json!({"apiVersion": "etcd.database.coreos.com/v1beta2", "kind": kind,
+        "metadata": {"name": name, "namespace": "default"}, "spec": spec})
+}
+
+fn restore(name: &str) -> Value {
+    let s3 = json!({"path": format!("backups/{KEY}"), "endpoint": "http://minio.default.svc:9000", "forcePathStyle": true});
+    object(
+        "EtcdRestore",
+        name,
+        &json!({"backupStorageType": "S3", "s3": s3, "etcdCluster": {"name": "example"}}),
+    )
+}
+
+fn snapshot() -> Vec<u8> {
+    let mut content = b"data at 7".to_vec();
+    let trailer = sha2::Sha256::digest(&content);
+    content.extend(trailer);
+    content
+}
+
+/// What the pod of the first member has got, and whether etcd runs in it.
+#[derive(Default)]
+struct Member {
+    got: RefCell<Vec<Vec<u8>>>,
+    runs: RefCell<bool>,
+}
+
+fn answer(member: &Member, request: &HttpRequest) -> Result<HttpAnswer, HttpError> {
+    if request.url.ends_with("/cgi-bin/snapshot") {
+        member.got.borrow_mut().push(request.body.clone());
+        return Ok(HttpAnswer::new(200, ""));
     }
-
-    fn etcd(kind: &str, name: &str) -> ObjectRef {
-        ObjectRef::new(Gvk::new("etcd.database.coreos.com", "v1beta2", kind), "default", name)
+    let header = json!({"cluster_id": "1", "member_id": "2", "revision": "1000000007"});
+    let list = json!([{"ID": "2", "name": "example-a", "peerURLs": []}]);
+    match request.url.rsplit('/').next() {
+        _ if !*member.runs.borrow() => Err(HttpError::new(HttpErrorKind::Unreachable, "nobody")),
+        Some("status") => Ok(HttpAnswer::json(
+            &json!({"header": header, "version": "3.6.16", "leader": "2", "storageVersion": "3.6.0"}),
+        )),
+        Some("list") => Ok(HttpAnswer::json(&json!({"header": header, "members": list}))),
+        _ => Ok(HttpAnswer::json(&json!({"header": header}))),
     }
+}
 
-    fn object(kind: &str, name: &str, spec: &Value) -> Value {
-        json!({"apiVersion": "etcd.database.coreos.com/v1beta2", "kind": kind,
-            "metadata": {"name": name, "namespace": "default"}, "spec": spec})
+fn cluster() -> (Cluster, Rc<Member>) {
+    let cluster = Cluster::new();
+    for definition in definitions() {
+        cluster.define(&definition).unwrap();
     }
+    let member = Rc::new(Member::default());
+    let served = Rc::clone(&member);
+    cluster.serve("http://*.example.default.svc:2379", move |request, _| answer(&served, request));
+    (cluster, member)
+}
 
-    fn restore(name: &str) -> Value {
-        let s3 = json!({"path": format!("backups/{KEY}"), "endpoint": "http://minio.default.svc:9000", "forcePathStyle": true});
-        object(
-            "EtcdRestore",
-            name,
-            &json!({"backupStorageType": "S3", "s3": s3, "etcdCluster": {"name": "example"}}),
-        )
-    }
+fn runner(cluster: &Cluster) -> Runner {
+    Runner::new(cluster, etcd_plugin::plugin).manifest(MANIFEST).unwrap()
+}
 
-    fn snapshot() -> Vec<u8> {
-        let mut content = b"data at 7".to_vec();
-        let trailer = sha2::Sha256::digest(&content);
-        content.extend(trailer);
-        content
-    }
+fn read(cluster: &Cluster, reference: &ObjectRef) -> Value {
+    cluster.kubectl().get_ref(reference).unwrap().unwrap()
+}
 
-    /// What the pod of the first member has got, and whether etcd runs in it.
-    #[derive(Default)]
-    struct Member {
-        got: RefCell<Vec<Vec<u8>>>,
-        runs: RefCell<bool>,
-    }
+fn pods(cluster: &Cluster) -> Vec<Value> {
+    cluster.kubectl().list_ref(Gvk::new("", "v1", "Pod"), "default").all().unwrap()
+}
 
-    fn answer(member: &Member, request: &HttpRequest) -> Result<HttpAnswer, HttpError> {
-        if request.url.ends_with("/cgi-bin/snapshot") {
-            member.got.borrow_mut().push(request.body.clone());
-            return Ok(HttpAnswer::new(200, ""));
+#[test]
+fn a_backup_is_checked_sent_to_the_first_member_and_then_the_cluster_holds_it() {
+    let (cluster, member) = cluster();
+    cluster.store(STORE, KEY, snapshot());
+    cluster.create([restore("example"), object("EtcdCluster", "example", &json!({"size": 1}))]).unwrap();
+    let mut runner = runner(&cluster);
+    runner.run_for(Duration::from_secs(10)).unwrap();
+    let all = pods(&cluster);
+    assert_eq!(all.len(), 1, "{}", read(&cluster, &etcd("EtcdRestore", "example"))["status"]);
+    let init = &all[0]["spec"]["initContainers"];
+    let names: Vec<_> = init.as_array().unwrap().iter().map(|container| container["name"].clone()).collect();
+    assert_eq!(names, ["check-dns", "clear-datadir", "fetch-backup", "restore-datadir", "place-datadir"]);
+    assert!(member.got.borrow().is_empty(), "nobody listens yet");
+    let pod =
+        ObjectRef::new(Gvk::new("", "v1", "Pod"), "default", all[0]["metadata"]["name"].as_str().unwrap());
+    let waits = json!([{"name": "fetch-backup", "state": {"running": {}}}]);
+    cluster
+        .set_status(&pod, &json!({"phase": "Pending", "podIP": "10.0.0.1", "initContainerStatuses": waits}))
+        .unwrap();
+    runner.run_for(Duration::from_secs(5)).unwrap();
+    assert_eq!(*member.got.borrow(), [snapshot()], "sent once");
+    *member.runs.borrow_mut() = true;
+    let conditions =
+        json!([{"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}]);
+    cluster
+        .set_status(&pod, &json!({"phase": "Running", "podIP": "10.0.0.1", "conditions": conditions}))
+        .unwrap();
+    runner.run_for(Duration::from_secs(20)).unwrap();
+    let told = read(&cluster, &etcd("EtcdRestore", "example"))["status"].clone();
+    assert_eq!((&told["succeeded"], &told["state"]), (&json!(true), &json!("Succeeded")), "{told}");
+    assert_eq!(told["artefact"]["revision"], 7);
+    let status = read(&cluster, &etcd("EtcdCluster", "example"))["status"].clone();
+    assert_eq!(status["phase"], "Running", "{status}");
+}
+
+#[test]
+fn what_is_not_the_backup_is_refused_before_anything_is_touched() {
+    let mut tampered = snapshot();
+    tampered[0] ^= 1;
+    for (content, said) in [(Some(tampered), ""), (Some(b"short".to_vec()), ""), (None, "")] {
+        let (cluster, _) = cluster();
+        if let Some(content) = content {
+            cluster.store(STORE, KEY, content);
         }
-        let header = json!({"cluster_id": "1", "member_id": "2", "revision": "1000000007"});
-        let list = json!([{"ID": "2", "name": "example-a", "peerURLs": []}]);
-        match request.url.rsplit('/').next() {
-            _ if !*member.runs.borrow() => Err(HttpError::new(HttpErrorKind::Unreachable, "nobody")),
-            Some("status") => Ok(HttpAnswer::json(
-                &json!({"header": header, "version": "3.6.16", "leader": "2", "storageVersion": "3.6.0"}),
-            )),
-            Some("list") => Ok(HttpAnswer::json(&json!({"header": header, "members": list}))),
-            _ => Ok(HttpAnswer::json(&json!({"header": header}))),
-        }
-    }
-
-    fn cluster() -> (Cluster, Rc<Member>) {
-        let cluster = Cluster::new();
-        for definition in definitions() {
-            cluster.define(&definition).unwrap();
-        }
-        let member = Rc::new(Member::default());
-        let served = Rc::clone(&member);
-        cluster.serve("http://*.example.default.svc:2379", move |request, _| answer(&served, request));
-        (cluster, member)
-    }
-
-    fn runner(cluster: &Cluster) -> Runner {
-        Runner::new(cluster, etcd_plugin::plugin).manifest(MANIFEST).unwrap()
-    }
-
-    fn read(cluster: &Cluster, reference: &ObjectRef) -> Value {
-        cluster.kubectl().get_ref(reference).unwrap().unwrap()
-    }
-
-    fn pods(cluster: &Cluster) -> Vec<Value> {
-        cluster.kubectl().list_ref(Gvk::new("", "v1", "Pod"), "default").all().unwrap()
-    }
-
-    #[test]
-    fn a_backup_is_checked_sent_to_the_first_member_and_then_the_cluster_holds_it() {
-        let (cluster, member) = cluster();
-        cluster.store(STORE, KEY, snapshot());
         cluster.create([restore("example"), object("EtcdCluster", "example", &json!({"size": 1}))]).unwrap();
-        let mut runner = runner(&cluster);
-        runner.run_for(Duration::from_secs(10)).unwrap();
-        let all = pods(&cluster);
-        assert_eq!(all.len(), 1, "{}", read(&cluster, &etcd("EtcdRestore", "example"))["status"]);
-        let init = &all[0]["spec"]["initContainers"];
-        let names: Vec<_> =
-            init.as_array().unwrap().iter().map(|container| container["name"].clone()).collect();
-        assert_eq!(names, ["check-dns", "clear-datadir", "fetch-backup", "restore-datadir", "place-datadir"]);
-        assert!(member.got.borrow().is_empty(), "nobody listens yet");
-        let pod = ObjectRef::new(
-            Gvk::new("", "v1", "Pod"),
-            "default",
-            all[0]["metadata"]["name"].as_str().unwrap(),
-        );
-        let waits = json!([{"name": "fetch-backup", "state": {"running": {}}}]);
-        cluster
-            .set_status(
-                &pod,
-                &json!({"phase": "Pending", "podIP": "10.0.0.1", "initContainerStatuses": waits}),
-            )
-            .unwrap();
-        runner.run_for(Duration::from_secs(5)).unwrap();
-        assert_eq!(*member.got.borrow(), [snapshot()], "sent once");
-        *member.runs.borrow_mut() = true;
-        let conditions =
-            json!([{"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}]);
-        cluster
-            .set_status(&pod, &json!({"phase": "Running", "podIP": "10.0.0.1", "conditions": conditions}))
-            .unwrap();
-        runner.run_for(Duration::from_secs(20)).unwrap();
+        runner(&cluster).run_for(Duration::from_secs(30)).unwrap();
+        let held = cluster.condition(&etcd("EtcdCluster", "example"), "Stalled").unwrap();
+        assert_eq!((held.status.as_str(), held.reason.as_str()), ("True", "RestoreFailed"));
         let told = read(&cluster, &etcd("EtcdRestore", "example"))["status"].clone();
-        assert_eq!((&told["succeeded"], &told["state"]), (&json!(true), &json!("Succeeded")), "{told}");
-        assert_eq!(told["artefact"]["revision"], 7);
-        let status = read(&cluster, &etcd("EtcdCluster", "example"))["status"].clone();
-        assert_eq!(status["phase"], "Running", "{status}");
+        assert_eq!((&told["succeeded"], &told["state"]), (&json!(false), &json!("Failed")), "{told}");
+        assert!(told["reason"].as_str().is_some_and(|why| !why.is_empty() && why.contains(said)), "{told}");
+        assert_eq!(pods(&cluster).len(), 0);
     }
+}
 
-    #[test]
-    fn what_is_not_the_backup_is_refused_before_anything_is_touched() {
-        let mut tampered = snapshot();
-        tampered[0] ^= 1;
-        for (content, said) in [(Some(tampered), ""), (Some(b"short".to_vec()), ""), (None, "")] {
-            let (cluster, _) = cluster();
-            if let Some(content) = content {
-                cluster.store(STORE, KEY, content);
-            }
-            cluster
-                .create([restore("example"), object("EtcdCluster", "example", &json!({"size": 1}))])
-                .unwrap();
-            runner(&cluster).run_for(Duration::from_secs(30)).unwrap();
-            let held = cluster.condition(&etcd("EtcdCluster", "example"), "Stalled").unwrap();
-            assert_eq!((held.status.as_str(), held.reason.as_str()), ("True", "RestoreFailed"));
-            let told = read(&cluster, &etcd("EtcdRestore", "example"))["status"].clone();
-            assert_eq!((&told["succeeded"], &told["state"]), (&json!(false), &json!("Failed")), "{told}");
-            assert!(
-                told["reason"].as_str().is_some_and(|why| !why.is_empty() && why.contains(said)),
-                "{told}"
-            );
-            assert_eq!(pods(&cluster).len(), 0);
-        }
-    }
+#[test]
+fn a_hash_that_somebody_wrote_into_the_status_is_no_part_of_a_script() {
+    let (cluster, _) = cluster();
+    cluster.store(STORE, KEY, snapshot());
+    cluster.create([restore("example"), object("EtcdCluster", "example", &json!({"size": 1}))]).unwrap();
+    let artefact = json!({"uri": format!("{STORE}/{KEY}"), "sha256": "'; reboot; '", "revision": 7});
+    let status = json!({"state": "Seeding", "artefact": artefact});
+    cluster.set_status(&etcd("EtcdRestore", "example"), &status).unwrap();
+    runner(&cluster).run_for(Duration::from_secs(10)).unwrap();
+    assert_eq!(pods(&cluster).len(), 0);
+    assert_eq!(
+        cluster.condition(&etcd("EtcdCluster", "example"), "Stalled").unwrap().reason,
+        "RestoreFailed"
+    );
+}
 
-    #[test]
-    fn a_restore_has_the_name_of_its_cluster() {
-        let (cluster, _) = cluster();
-        cluster.store(STORE, KEY, snapshot());
-        cluster.create([restore("other")]).unwrap();
-        runner(&cluster).run_for(Duration::from_secs(5)).unwrap();
-        let told = read(&cluster, &etcd("EtcdRestore", "other"))["status"].clone();
-        assert!(told["reason"].as_str().is_some_and(|why| why.contains("\"example\"")), "{told}");
-    }
+#[test]
+fn a_restore_has_the_name_of_its_cluster() {
+    let (cluster, _) = cluster();
+    cluster.store(STORE, KEY, snapshot());
+    cluster.create([restore("other")]).unwrap();
+    runner(&cluster).run_for(Duration::from_secs(5)).unwrap();
+    let told = read(&cluster, &etcd("EtcdRestore", "other"))["status"].clone();
+    assert!(told["reason"].as_str().is_some_and(|why| why.contains("\"example\"")), "{told}");
+}
 
-    #[test]
-    fn a_store_that_does_not_answer_is_asked_again() {
-        let (cluster, _) = cluster();
-        cluster.store(STORE, KEY, snapshot());
-        cluster.fail_store(StoreFault::unavailable().times(3));
-        cluster.create([restore("example")]).unwrap();
-        let mut runner = runner(&cluster);
-        runner.run_for(Duration::from_mins(5)).unwrap();
-        let told = read(&cluster, &etcd("EtcdRestore", "example"))["status"].clone();
-        assert_eq!(told["state"], "Seeding", "{told}");
-    }
+#[test]
+fn a_store_that_does_not_answer_is_asked_again() {
+    let (cluster, _) = cluster();
+    cluster.store(STORE, KEY, snapshot());
+    cluster.fail_store(StoreFault::unavailable().times(3));
+    cluster.create([restore("example")]).unwrap();
+    let mut runner = runner(&cluster);
+    runner.run_for(Duration::from_mins(5)).unwrap();
+    let told = read(&cluster, &etcd("EtcdRestore", "example"))["status"].clone();
+    assert_eq!(told["state"], "Seeding", "{told}");
 }
