@@ -197,6 +197,7 @@ fn context(revision: &Arc<Revision>) -> Arc<HookContext> {
         wishes: Arc::default(),
         egress: Arc::default(),
         transfers: None,
+        announcer: None,
     })
 }
 

@@ -4,12 +4,14 @@ mod access;
 mod announce;
 mod configuration;
 mod elsewhere;
+mod lifecycle;
 mod signal;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use notify::RecursiveMode;
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use access::{connect, identity, own_namespace};
@@ -26,7 +28,7 @@ use crate::cluster::request::Api;
 use crate::controller::discovery::Discovery;
 use crate::controller::leader::{self, Leadership};
 use crate::controller::metrics::{QueueCollector, QueueMetrics, WatchCollector};
-use crate::controller::observe::Observer;
+use crate::controller::observe::{Observed, Observer};
 use crate::controller::queue::{Options, Queue};
 use crate::controller::reconcile::Reconciler;
 use crate::controller::reconcile::metrics::ReconcileMetrics;
@@ -157,54 +159,86 @@ async fn host(args: RunArgs) -> Result<(), AppError> {
     let metrics = Metrics { registry: Arc::clone(&registry), plugins: Arc::clone(&plugin_metrics) };
     serve(&args, &readiness, (metrics, protection(&args, &api)?), &mut tasks).await?;
 
-    let discovery = Arc::new(Discovery::new(client.clone()));
-    register(&registry, |registry| discovery.register(registry));
-    let watches = Arc::new(Watches::new(client.clone(), Arc::clone(&discovery)));
-    register(&registry, |registry| WatchCollector::register(Arc::clone(&watches), registry));
-    let (observer, observed) = Observer::new(watches, &config.namespaces);
-    let observer = Arc::new(observer);
-    let cluster = Arc::new(Cluster::new(api.clone(), Arc::clone(&discovery), Arc::clone(&observer)));
+    let (cluster, observed) = cluster(&client, &api, &registry, &config.namespaces);
     let (plugins, changes) = Registry::new();
     let plugins = Arc::new(plugins);
     let (charts, chart_changes) = elsewhere::charts(&args, &plugins, &registry);
     let (transfers, transfers_ended) = elsewhere::transfers(&registry);
     let recorder = Recorder::start(api.clone(), &identity(&args));
     let pod = announce::own_pod(&args).map(|pod| (pod, recorder.clone()));
+    let egress = elsewhere::egress(&registry);
+    let own_namespace = own_namespace(&args, &client);
+    let lifecycle = lifecycle::lifecycle(&lifecycle::Parts {
+        plugins: &plugins,
+        granted: &config.grants,
+        cluster: &cluster,
+        recorder: &recorder,
+        metrics: &plugin_metrics,
+        egress: &egress,
+        namespace: &own_namespace,
+        history: args.lifecycle_history,
+    });
     let reconciler = Arc::new(Reconciler {
         registry: Arc::clone(&plugins),
-        cluster,
+        cluster: Arc::clone(&cluster),
         publisher: Publisher::new(api.clone()),
         recorder,
-        inventories: Inventories::new(api, &own_namespace(&args, &client)),
+        inventories: Inventories::new(api, &own_namespace),
         quarantine: Quarantine::default(),
         metrics: ReconcileMetrics::register(&registry),
         plugin_metrics,
         charts,
-        egress: elsewhere::egress(&registry),
+        egress,
         transfers,
+        lifecycle,
     });
     let workers = args.max_concurrent_reconciles.unwrap_or_else(default_workers).max(1);
     let queue = queue(workers, &registry);
-    let supervisor = Supervisor::new(Parts {
-        reconciler,
-        queue: queue.clone(),
-        observer,
-        readiness: readiness.clone(),
-        namespaces: config.namespaces.clone(),
-        resync: args.reconcile_period,
-        plugin_qps: args.plugin_qps,
-    });
+    let supervisor = supervisor(&args, &config, reconciler, &queue, &readiness);
 
     tasks.spawn(named("rest", Arc::clone(&supervisor).give_back_at_rest()));
     tasks.spawn(named("routing", Arc::clone(&supervisor).route(observed)));
     let told = move |change: &Change| announce::announce(change, pod.as_ref());
     tasks.spawn(named("plugins", Arc::clone(&supervisor).follow_plugins(changes, told)));
     elsewhere::follow(&mut tasks, &supervisor, chart_changes, transfers_ended);
-    follow_discovery(&mut tasks, &supervisor, discovery);
+    follow_discovery(&mut tasks, &supervisor, Arc::clone(&cluster.discovery));
     load_plugins(&args, &config, plugins, &readiness, &mut tasks).await?;
     let assets = config.bind(&args, &supervisor);
     watch_assets(assets, &supervisor, &mut tasks)?;
     Host { supervisor, queue, readiness, tasks, workers, fence }.work(&args, client).await
+}
+
+fn supervisor(
+    args: &RunArgs,
+    config: &Configuration,
+    reconciler: Arc<Reconciler>,
+    queue: &Queue,
+    readiness: &Readiness,
+) -> Arc<Supervisor> {
+    Supervisor::new(Parts {
+        observer: Arc::clone(&reconciler.cluster.observer),
+        reconciler,
+        queue: queue.clone(),
+        readiness: readiness.clone(),
+        namespaces: config.namespaces.clone(),
+        resync: args.reconcile_period,
+        plugin_qps: args.plugin_qps,
+    })
+}
+
+/// The cluster, and what is observed in it.
+fn cluster(
+    client: &kube::Client,
+    api: &Api,
+    registry: &SharedRegistry,
+    namespaces: &[String],
+) -> (Arc<Cluster>, mpsc::UnboundedReceiver<Observed>) {
+    let discovery = Arc::new(Discovery::new(client.clone()));
+    register(registry, |registry| discovery.register(registry));
+    let watches = Arc::new(Watches::new(client.clone(), Arc::clone(&discovery)));
+    register(registry, |registry| WatchCollector::register(Arc::clone(&watches), registry));
+    let (observer, observed) = Observer::new(watches, namespaces);
+    (Arc::new(Cluster::new(api.clone(), discovery, Arc::new(observer))), observed)
 }
 
 /// A host that watches, and works once it leads.

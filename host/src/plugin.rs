@@ -12,6 +12,7 @@ pub mod compiled;
 pub mod compiler;
 pub mod context;
 pub mod engine;
+pub mod hook;
 pub mod identity;
 pub mod instance;
 pub mod limits;

@@ -112,6 +112,7 @@ fn context(revision: &Revision) -> Arc<HookContext> {
         wishes: Arc::default(),
         egress: Arc::default(),
         transfers: None,
+        announcer: None,
     })
 }
 

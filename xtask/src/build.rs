@@ -163,6 +163,6 @@ mod tests {
             plugin_crates(&root().join(below)).unwrap().into_iter().map(|(name, _)| name).collect()
         };
         assert_eq!(names("plugins"), ["etcd-plugin", "hello", "helm-plugin"]);
-        assert_eq!(names("host/tests/guests"), ["misbehave", "outside", "triplet"]);
+        assert_eq!(names("host/tests/guests"), ["announcer", "misbehave", "outside", "triplet", "watchman"]);
     }
 }

@@ -44,6 +44,21 @@ rights). Whatever a plugin does comes on top: .Values.rbac.kinds and .rules.
   resources: [secrets]
   verbs: [get, list, watch, create, update, patch, delete]
 {{- end }}
+{{- $hooks := false }}
+{{- range .Values.grants.plugins }}
+{{- if .hooks }}
+{{- $hooks = true }}
+{{- end }}
+{{- end }}
+{{- if or $hooks .Values.grantRequested }}
+# How changes stand that plugins take part in.
+- apiGroups: [lifecycle.pilothouse.dev]
+  resources: [lifecycleruns]
+  verbs: [get, list, watch, create, patch, delete]
+- apiGroups: [lifecycle.pilothouse.dev]
+  resources: [lifecycleruns/status]
+  verbs: [patch]
+{{- end }}
 {{- $kinds := .Values.rbac.kinds }}
 {{- if .Values.releases }}
 {{- $kinds = append $kinds (dict "group" "helm.pilothouse.dev" "resources" (list "releases")) }}

@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::phases::{HookRule, has_phase};
 use super::rule::{Access, Rule};
 use crate::blob;
 use crate::charts::places::{Address, Place, found_in};
 use crate::egress::address::Reach;
 use crate::egress::place;
+use crate::object::Gvk;
 use crate::plugin::limits::LimitsSpec;
 use crate::plugin::manifest::Manifest;
 
@@ -34,6 +36,13 @@ pub struct GrantSpec {
     /// Object storage that it may use, of what the manifest asks for. Not within `allRequested` either.
     #[serde(default)]
     pub stores: Vec<blob::place::Place>,
+    /// Phases of changes that it may announce, of those the manifest asks for; `*`: all. Within `allRequested`.
+    #[serde(default)]
+    pub announces: Vec<String>,
+    /// Phases of others' changes that it takes part in, of those the manifest asks for. What they cover does not go on without the
+    /// plugin, so `allRequested` does not speak of them.
+    #[serde(default)]
+    pub hooks: Vec<HookRule>,
     /// Ceiling for the manifest's limits.
     #[serde(default)]
     pub limits: LimitsSpec,
@@ -45,8 +54,9 @@ pub struct GrantSpec {
 impl GrantSpec {
     /// Whatever a manifest asks for.
     pub fn of_all_requested(manifest: &Manifest) -> Self {
-        let (egress, stores) = (manifest.rights.egress.clone(), manifest.rights.stores.clone());
-        Self { all_requested: true, egress, stores, ..Self::default() }
+        let rights = manifest.rights.clone();
+        let (egress, stores, hooks) = (rights.egress, rights.stores, rights.hooks);
+        Self { all_requested: true, egress, stores, hooks, ..Self::default() }
     }
 }
 
@@ -71,6 +81,10 @@ pub struct Grants {
     egress_given: Vec<place::Place>,
     stores_asked: Vec<blob::place::Place>,
     stores_given: Vec<blob::place::Place>,
+    announces_asked: Vec<String>,
+    announces_given: Vec<String>,
+    hooks_asked: Vec<HookRule>,
+    hooks_given: Vec<HookRule>,
     /// Full user name to impersonate, `system:serviceaccount:ns:name`; `None`: the host's own account.
     pub account: Option<String>,
     /// Ceiling for limits.
@@ -113,6 +127,10 @@ impl Grants {
             egress_given: spec.egress.clone(),
             stores_asked: manifest.rights.stores.clone(),
             stores_given: spec.stores.clone(),
+            announces_asked: manifest.rights.announces.clone(),
+            announces_given: spec.announces.clone(),
+            hooks_asked: manifest.rights.hooks.clone(),
+            hooks_given: spec.hooks.clone(),
             account,
             ceiling: spec.limits,
             settings: serde_json::Value::Object(spec.settings.clone()).to_string(),
@@ -192,6 +210,32 @@ impl Grants {
             (_, None) => "the administrator's grants do not have it (`stores`)",
         };
         Err(format!("{store} may not be used: {missing}"))
+    }
+
+    /// Whether a phase may be announced.
+    ///
+    /// # Errors
+    /// The sentence says what is missing.
+    pub fn may_announce(&self, phase: &str) -> Result<(), String> {
+        let missing = if !has_phase(&self.announces_asked, phase) {
+            "the plugin's manifest does not ask for it (`rights.announces`), or no grant names the plugin"
+        } else if self.all_requested || has_phase(&self.announces_given, phase) {
+            return Ok(());
+        } else {
+            "the administrator's grants do not have it (`announces`)"
+        };
+        Err(format!("{phase} may not be announced: {missing}"))
+    }
+
+    /// Whether the plugin takes part in a phase of a kind.
+    pub fn takes_part(&self, phase: &str, kind: &Gvk) -> bool {
+        let covered = |rules: &[HookRule]| rules.iter().any(|rule| rule.covers(phase, kind));
+        covered(&self.hooks_asked) && covered(&self.hooks_given)
+    }
+
+    /// Whether it takes part in anything.
+    pub fn has_hooks(&self) -> bool {
+        !self.hooks_asked.is_empty() && !self.hooks_given.is_empty()
     }
 
     /// The account as messages name it.
@@ -312,6 +356,45 @@ mod tests {
         );
         assert!(may(&[services], &[]).unwrap_err().contains("grants do not have it (`egress`)"));
         assert!(may(&[services], &["https://*.bank.svc:2379"]).is_err());
+    }
+
+    #[test]
+    fn a_phase_is_announced_where_the_manifest_asks_for_it_and_the_grant_has_it() {
+        let may = |asks: &[&str], given: &[&str], all_requested| {
+            let own = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+            let mut manifest = manifest(vec![]);
+            manifest.rights.announces = own(asks);
+            let spec = GrantSpec { announces: own(given), all_requested, ..GrantSpec::default() };
+            Grants::new(&manifest, Some(&spec)).unwrap().may_announce("pre-upgrade")
+        };
+        assert_eq!(may(&["pre-upgrade"], &["*"], false), Ok(()));
+        assert_eq!(may(&["*"], &[], true), Ok(()), "it costs others nothing that nobody gave them");
+        assert!(
+            may(&["pre-upgrade"], &["post-upgrade"], false).unwrap_err().contains("grants do not have it")
+        );
+        assert!(may(&["post-upgrade"], &["*"], true).unwrap_err().contains("manifest does not ask"));
+    }
+
+    #[test]
+    fn taking_part_in_what_others_do_is_given_by_name_alone() {
+        let rule = |phase: &str| -> HookRule {
+            serde_json::from_value(
+                serde_json::json!({"phases": [phase], "kinds": [{"group": "*", "kind": "*"}]}),
+            )
+            .unwrap()
+        };
+        let part = |given: Vec<HookRule>, all_requested| {
+            let mut manifest = manifest(vec![]);
+            manifest.rights.hooks = vec![rule("pre-upgrade")];
+            let spec = GrantSpec { hooks: given, all_requested, ..GrantSpec::default() };
+            Grants::new(&manifest, Some(&spec))
+                .unwrap()
+                .takes_part("pre-upgrade", &Gvk::new("g", "v1", "Shop"))
+        };
+        assert!(part(vec![rule("pre-upgrade")], false));
+        assert!(part(vec![rule("*")], false));
+        assert!(!part(vec![], true));
+        assert!(!part(vec![rule("post-upgrade")], true));
     }
 
     #[test]

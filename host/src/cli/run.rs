@@ -70,6 +70,9 @@ pub struct RunArgs {
     /// Reconcile every object again after this time, changed or not. Drift is found by watches; this is the safety net.
     #[arg(long, env = "PILOTHOUSE_RECONCILE_PERIOD", value_name = "DURATION", default_value = "10m", value_parser = duration)]
     pub reconcile_period: Duration,
+    /// How long a LifecycleRun is kept once its change has come to its end.
+    #[arg(long, env = "PILOTHOUSE_LIFECYCLE_HISTORY", value_name = "DURATION", default_value = "720h", value_parser = duration)]
+    pub lifecycle_history: Duration,
     /// Hook calls at once. Default: twice the processors and eight more, at most 32.
     #[arg(long, env = "PILOTHOUSE_MAX_CONCURRENT_RECONCILES", value_name = "N")]
     pub max_concurrent_reconciles: Option<usize>,

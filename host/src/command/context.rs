@@ -81,6 +81,7 @@ pub(crate) fn context(
         wishes: Arc::default(),
         egress: Arc::default(),
         transfers: None,
+        announcer: None,
     })
 }
 

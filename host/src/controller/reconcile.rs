@@ -17,6 +17,8 @@ use crate::cluster::Cluster;
 use crate::cluster::path::Resource;
 use crate::cluster::request::{ApiError, Counts, counted};
 use crate::egress::Egress;
+use crate::lifecycle;
+use crate::lifecycle::drive::{Again, Lifecycle};
 use crate::object::ObjectKey;
 use crate::object::Owner;
 use crate::plugin::bindings::{self, Event, EventType, HookError, Request, State, Watch};
@@ -63,6 +65,8 @@ pub struct Reconciler {
     pub egress: Arc<Egress>,
     /// What is carried out behind calls.
     pub transfers: Arc<Transfers>,
+    /// Phases of changes, across plugins.
+    pub lifecycle: Arc<Lifecycle>,
 }
 
 /// What a reconcile ended with.
@@ -141,6 +145,9 @@ impl Reconciler {
         object: Value,
         throttle: Arc<Throttle>,
     ) -> Done {
+        if lifecycle::is_own(binding) {
+            return self.drive(work, throttle).await;
+        }
         let Some(revision) = self.registry.active(&binding.plugin) else {
             tracing::warn!("no revision of the plugin is at work");
             return Done::verdict(Verdict::RetryAfter(Duration::from_secs(5)));
@@ -177,6 +184,17 @@ impl Reconciler {
                 Done::verdict(retry_of(&error))
             }
         }
+    }
+
+    /// A `LifecycleRun` is the host's own.
+    async fn drive(&self, work: &Work, throttle: Arc<Throttle>) -> Done {
+        let driven = self.lifecycle.drive(&work.key, throttle).await;
+        let verdict = match driven.again {
+            Again::No => Verdict::Done,
+            Again::After(wait) => Verdict::RequeueAfter(wait),
+            Again::Retry => Verdict::Retry,
+        };
+        Done { verdict, watches: driven.watches, written: None }
     }
 
     async fn run_hook(&self, case: &Case<'_>, revision: &Arc<Revision>, hook: Hook) -> Done {
@@ -297,6 +315,7 @@ impl Reconciler {
         self.charts.forget(key);
         self.transfers.forget_all(key);
         self.plugin_metrics.forget(key);
+        self.lifecycle.forget(key);
     }
 
     fn context(&self, case: &Case<'_>, revision: &Arc<Revision>) -> Arc<HookContext> {
@@ -313,6 +332,7 @@ impl Reconciler {
             wishes: Arc::default(),
             egress: Arc::clone(&self.egress),
             transfers: Some(Arc::clone(&self.transfers)),
+            announcer: Some(Arc::clone(&self.lifecycle.announcer)),
         })
     }
 }

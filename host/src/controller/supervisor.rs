@@ -20,6 +20,7 @@ use super::throttle::Throttle;
 use super::watch::{Cached, WatchHandle};
 use crate::binding::Binding;
 use crate::health::Readiness;
+use crate::lifecycle;
 use crate::memory::rest::Activity;
 use crate::object::{Gvk, ObjectKey};
 use crate::plugin::manifest::Manifest;
@@ -275,6 +276,10 @@ impl Supervisor {
                     self.reconciler.metrics.loaded(&revision.identity, true);
                     self.bind_own_kinds(revision);
                     self.requeue_plugin(&revision.identity.name, &Reason::Start);
+                    if revision.grants.has_hooks() {
+                        self.bind(lifecycle::binding(self.resync));
+                        self.requeue_plugin(lifecycle::LANE, &Reason::Configuration);
+                    }
                 }
                 Change::Refused { name, reason, .. } => {
                     self.reconciler.metrics.refused(name.as_deref().unwrap_or("unknown"), reason);

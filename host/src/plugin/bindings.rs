@@ -12,13 +12,14 @@ mod generated {
 }
 
 pub use generated::exports::pilothouse::operator::reconciler::{
-    Error as HookError, Failure, Finalized, Outcome, Reason, Request, State, Trigger, Watch, WatchTarget,
+    Failure, Finalized, Outcome, Reason, Request, State,
 };
 pub use generated::pilothouse::operator::types::{
-    Condition, ConditionStatus, Denial, Event, EventType, Gvk as WitGvk, Level, ObjectRef, Status,
+    Artefact, Condition, ConditionStatus, Denial, Ending, Event, EventType, Gvk as WitGvk, HookError, Level,
+    ObjectRef, Status, Trigger, Watch, WatchTarget,
 };
 pub use generated::pilothouse::operator::{
-    assets, blob, certificates, charts, config, egress, events, kube, log, metrics, types,
+    assets, blob, certificates, charts, config, egress, events, kube, lifecycle, log, metrics, types,
 };
 pub use generated::{Plugin, PluginPre};
 
@@ -36,6 +37,20 @@ pub use commands::exports::pilothouse::operator::command::{
     Answer as CommandAnswer, File as CommandFile, Invocation,
 };
 pub use commands::{Commands, CommandsPre};
+
+#[expect(missing_docs, reason = "generated from the WIT package")]
+#[allow(clippy::all, clippy::pedantic, unused_qualifications, reason = "generated from the WIT package")]
+mod hooks {
+    wasmtime::component::bindgen!({
+        path: "../wit/0.1.0",
+        world: "lifecycle-hooks",
+        exports: { default: async },
+        with: { "pilothouse:operator/types": super::generated::pilothouse::operator::types },
+    });
+}
+
+pub use hooks::exports::pilothouse::operator::lifecycle_hook;
+pub use hooks::{LifecycleHooks, LifecycleHooksPre};
 
 /// The interface version these bindings speak.
 pub const INTERFACE: &str = "pilothouse:operator@0.1.0";

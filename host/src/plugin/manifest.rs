@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::bindings::{INTERFACE, PACKAGE};
 use super::limits::LimitsSpec;
 use crate::action::execute::Manager;
+use crate::capability::phases::{HookRule, is_phase};
 use crate::capability::rule::Rule;
 use crate::charts::places::Place;
 use crate::object::Gvk;
@@ -92,6 +93,12 @@ pub struct Rights {
     /// Object storage it uses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stores: Vec<blob::place::Place>,
+    /// Phases of changes that it announces; `*`: all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub announces: Vec<String>,
+    /// Phases of others' changes that it takes part in.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hooks: Vec<HookRule>,
 }
 
 /// A plugin's description of itself.
@@ -160,11 +167,12 @@ impl Manifest {
             )));
         }
         check_interface(&self.interface)?;
-        if self.kinds.is_empty() && !self.bindable {
+        if self.kinds.is_empty() && !self.bindable && self.rights.hooks.is_empty() {
             return Err(ManifestError::Invalid(
                 "it reconciles nothing: give it kinds, or `bindable: true`".to_owned(),
             ));
         }
+        self.check_phases()?;
         for (index, kind) in self.kinds.iter().enumerate() {
             if kind.version.is_empty() || kind.kind.is_empty() {
                 return Err(ManifestError::Invalid(format!("kinds[{index}] needs a version and a kind")));
@@ -183,6 +191,16 @@ impl Manifest {
             }
         }
         Ok(())
+    }
+
+    fn check_phases(&self) -> Result<(), ManifestError> {
+        let hooks = self.rights.hooks.iter().flat_map(|rule| &rule.phases);
+        match self.rights.announces.iter().chain(hooks).find(|phase| *phase != "*" && !is_phase(phase)) {
+            Some(phase) => Err(ManifestError::Invalid(format!(
+                "{phase:?} is no phase: `pre-` or `post-`, and a word such as `upgrade`"
+            ))),
+            None => Ok(()),
+        }
     }
 }
 
@@ -270,6 +288,19 @@ limits: { cpuMs: 100, memoryMiB: 32 }
         assert!(compatible("1.2.0", "1.3.0"));
         assert!(!compatible("1.4.0", "1.3.0"));
         assert!(!compatible("1.x", "1.3.0"));
+    }
+
+    #[test]
+    fn a_phase_without_a_side_is_refused() {
+        let text = HELLO.replace("rights:\n", "rights:\n  announces: [upgrade]\n");
+        assert!(Manifest::parse(&text).unwrap_err().to_string().contains("\"upgrade\" is no phase"));
+    }
+
+    #[test]
+    fn a_plugin_that_only_takes_part_in_what_others_do_needs_no_kinds() {
+        let text = "{name: a, version: 1.0.0, interface: 'pilothouse:operator@0.1.0', \
+            rights: {hooks: [{phases: [pre-upgrade], kinds: [{group: '*', kind: '*'}]}]}}";
+        assert!(Manifest::parse(text).is_ok());
     }
 
     #[test]

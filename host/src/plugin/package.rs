@@ -51,6 +51,9 @@ pub enum PackageError {
     /// The reconciler is missing.
     #[error("it declares kinds but exports no `{PACKAGE}/reconciler`")]
     NoReconciler,
+    /// The hooks are missing.
+    #[error("it asks for hooks (`rights.hooks`) but exports no `{PACKAGE}/lifecycle-hook`")]
+    NoLifecycleHook,
 }
 
 impl PackageError {
@@ -63,7 +66,7 @@ impl PackageError {
             Self::Damaged { .. } => "Damaged",
             Self::NoManifest | Self::Manifest(_) => "ManifestInvalid",
             Self::Interface { .. } => "InterfaceMismatch",
-            Self::NoReconciler => "ExportMissing",
+            Self::NoReconciler | Self::NoLifecycleHook => "ExportMissing",
         }
     }
 }
@@ -92,6 +95,9 @@ impl Package {
         }
         if !sections.reconciler {
             return Err(PackageError::NoReconciler);
+        }
+        if !manifest.rights.hooks.is_empty() && !sections.lifecycle_hook {
+            return Err(PackageError::NoLifecycleHook);
         }
         Ok(Self { digest: digest(&bytes), bytes, manifest })
     }
@@ -154,6 +160,7 @@ struct Sections {
     /// The first import or export of our package in a version we do not speak.
     foreign: Option<String>,
     reconciler: bool,
+    lifecycle_hook: bool,
 }
 
 fn scan(bytes: &[u8]) -> Result<Sections, PackageError> {
@@ -227,6 +234,7 @@ impl Sections {
             self.foreign = Some(name.to_owned());
         }
         self.reconciler |= export && interface == "reconciler";
+        self.lifecycle_hook |= export && interface == "lifecycle-hook";
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use wasmtime::component::Component;
 
-use super::bindings::{CommandsPre, PluginPre};
+use super::bindings::{CommandsPre, LifecycleHooksPre, PluginPre};
 use super::compiled::{CompiledCache, Loaded};
 use super::compiler::CompileError;
 use super::context::HookContext;
@@ -168,6 +168,12 @@ impl Revision {
     pub(super) fn commands(&self) -> Option<(&Engine, CommandsPre<HookState>)> {
         let commands = CommandsPre::new(self.pre.instance_pre().clone()).ok()?;
         Some((&self.engine, commands))
+    }
+
+    /// The plugin's hooks of a lifecycle, if it exports any.
+    pub(super) fn hooks(&self) -> Option<(&Engine, LifecycleHooksPre<HookState>)> {
+        let hooks = LifecycleHooksPre::new(self.pre.instance_pre().clone()).ok()?;
+        Some((&self.engine, hooks))
     }
 
     /// Takes an instance back after a call that ended well. Never give one back after a trap: its memory may be in

@@ -37,6 +37,7 @@ pub fn of_state(state: &State) -> (Vec<Condition>, Vec<&'static str>) {
             ],
             vec![RECONCILING],
         ),
+        State::Foreign => (Vec::new(), Vec::new()),
     }
 }
 

@@ -10,6 +10,7 @@ use super::conditions;
 use crate::cluster::path::Resource;
 use crate::cluster::request::{Api, ApiError, Call};
 use crate::object::ObjectKey;
+use crate::plugin::bindings::State;
 use crate::plugin::call::Reply;
 
 /// Writes status, and only what differs.
@@ -52,6 +53,9 @@ impl Publisher {
         key: &ObjectKey,
         told: Told<'_>,
     ) -> Result<Option<String>, ApiError> {
+        if matches!(told.reply.state, State::Foreign) {
+            return Ok(None);
+        }
         let current = self.current_status(key, told.object);
         let wanted = status_of(&current, told);
         if wanted == current {

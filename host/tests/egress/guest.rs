@@ -148,6 +148,7 @@ fn context_with(
         wishes: Arc::default(),
         egress: Arc::clone(egress),
         transfers: transfers.cloned(),
+        announcer: None,
     })
 }
 

@@ -20,7 +20,8 @@ use tokio::sync::OnceCell;
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The plugins that the tests run.
-pub(crate) const PLUGINS: [&str; 3] = ["hello.wasm", "helm.wasm", "misbehave.wasm"];
+pub(crate) const PLUGINS: [&str; 5] =
+    ["hello.wasm", "helm.wasm", "misbehave.wasm", "announcer.wasm", "watchman.wasm"];
 
 /// Asks until there is an answer. The error is what is seen instead.
 pub(crate) async fn await_that<T>(
@@ -130,11 +131,14 @@ impl Bench {
         });
         let helm =
             "charts/samples/player-stats-operator/config/crd/bases/charts.example.com_player-stats.yaml";
-        for file in ["plugins/hello/crd.yaml", "deploy/crds/helm.pilothouse.dev_releases.yaml", helm] {
+        let releases = "deploy/crds/helm.pilothouse.dev_releases.yaml";
+        let runs = "deploy/crds/lifecycle.pilothouse.dev_lifecycleruns.yaml";
+        for file in ["plugins/hello/crd.yaml", releases, runs, helm] {
             let file = root().join(file);
             self.kubectl(&["apply", "--filename", &file.display().to_string()]).await.unwrap();
         }
         self.define("test.pilothouse.dev", "Misbehave", "misbehaves").await;
+        self.define("test.pilothouse.dev", "Change", "changes").await;
         self.define("charts.example.com", "Second", "seconds").await;
         compiling.await.unwrap();
     }
@@ -212,7 +216,8 @@ impl Bench {
             "player-stats" => "/apis/charts.example.com/v1alpha1",
             "seconds" => "/apis/charts.example.com/v1",
             "releases" => "/apis/helm.pilothouse.dev/v1alpha1",
-            "misbehaves" => "/apis/test.pilothouse.dev/v1",
+            "lifecycleruns" => "/apis/lifecycle.pilothouse.dev/v1alpha1",
+            "misbehaves" | "changes" => "/apis/test.pilothouse.dev/v1",
             "deployments" | "statefulsets" => "/apis/apps/v1",
             "roles" | "rolebindings" => "/apis/rbac.authorization.k8s.io/v1",
             _ => "/api/v1",
@@ -233,6 +238,7 @@ impl Bench {
             "player-stats" => ("charts.example.com/v1alpha1", "Player-stats"),
             "seconds" => ("charts.example.com/v1", "Second"),
             "releases" => ("helm.pilothouse.dev/v1alpha1", "Release"),
+            "changes" => ("test.pilothouse.dev/v1", "Change"),
             _ => ("test.pilothouse.dev/v1", "Misbehave"),
         };
         let metadata = json!({"name": name, "namespace": self.namespace});

@@ -26,26 +26,38 @@ async fn stage(namespace: &str) -> Option<Stage> {
     Some(Stage { bench, proxy, place, _node: node })
 }
 
-impl Stage {
-    /// Starts a host that is killed when the answer of the n-th write for this release is on its way.
-    fn start_to_be_killed(&self, release: &str, n: usize) -> (Host, Arc<AtomicBool>) {
+impl Place {
+    /// Starts a host that is killed when the answer of the n-th write that fits is on its way.
+    pub(crate) fn start_to_be_killed(
+        &self,
+        proxy: &Proxy,
+        n: usize,
+        fits: impl Fn(&Asked) -> bool + Send + 'static,
+    ) -> (Host, Arc<AtomicBool>) {
         let killer: Arc<Mutex<Option<Act>>> = Arc::default();
         let killed = Arc::new(AtomicBool::new(false));
-        let (given, flag, name) = (Arc::clone(&killer), Arc::clone(&killed), release.to_owned());
+        let (given, flag) = (Arc::clone(&killer), Arc::clone(&killed));
         let kill = move || {
             if let Some(kill) = &*given.lock().unwrap() {
                 kill();
                 flag.store(true, Ordering::SeqCst);
             }
         };
-        let fits = move |asked: &Asked| asked.writes() && asked.names(&name);
-        self.proxy.script(nth(n, Fault::Then(Arc::new(kill)), fits));
+        proxy.script(nth(n, Fault::Then(Arc::new(kill)), move |asked: &Asked| asked.writes() && fits(asked)));
         // Held until the host is known: it must not get to its n-th write before that.
         let mut slot = killer.lock().unwrap();
-        let host = self.place.start();
+        let host = self.start();
         *slot = Some(host.killer());
         drop(slot);
         (host, killed)
+    }
+}
+
+impl Stage {
+    /// The same for the writes for a release.
+    fn start_to_be_killed(&self, release: &str, n: usize) -> (Host, Arc<AtomicBool>) {
+        let name = release.to_owned();
+        self.place.start_to_be_killed(&self.proxy, n, move |asked| asked.names(&name))
     }
 
     /// Waits until the host was killed, or the release rests at the last of these revisions without that. The write

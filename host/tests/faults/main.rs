@@ -14,6 +14,7 @@ mod crash;
 mod elsewhere;
 mod helm_operator;
 mod large;
+mod lifecycle;
 mod look;
 mod many;
 mod metrics;

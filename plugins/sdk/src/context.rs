@@ -9,8 +9,8 @@ use std::{
 use serde::de::DeserializeOwned;
 
 use crate::{
-    AssetError, AssetFile, AssetTree, Blob, Certificates, ChartError, ChartSource, ChartStanding, Error,
-    Event, Gvk, Host, Http, Kube, Level, Reason,
+    AnnounceError, Announcement, AssetError, AssetFile, AssetTree, Blob, Certificates, ChartError,
+    ChartSource, ChartStanding, Error, Event, Gvk, Host, Http, Kube, Level, ObjectRef, Reason, Standing,
 };
 
 /// What a hook has at hand during one call.
@@ -32,6 +32,26 @@ impl Context {
         deadline: Duration,
     ) -> Self {
         Self { host, kind, reasons, failures, deadline }
+    }
+
+    /// What a hook of a lifecycle has at hand.
+    pub(crate) fn of_lifecycle(host: Rc<dyn Host>, run: &ObjectRef) -> Self {
+        Self::new(host, run.kind.clone(), Vec::new(), 0, Duration::MAX)
+    }
+
+    /// Announces a phase of a change of the object at hand, or asks how one stands that was announced before. Never waits: while
+    /// it is pending, the call ends, and the object is called when it moves.
+    ///
+    /// # Errors
+    /// [`AnnounceError`].
+    pub fn announce(&self, announcement: &Announcement) -> Result<Standing, AnnounceError> {
+        #[cfg(target_family = "wasm")]
+        return crate::guest::lifecycle::announce(announcement);
+        #[cfg(not(target_family = "wasm"))]
+        match self.host.announcer() {
+            Some(announcer) => announcer.announce(announcement),
+            None => Ok(Standing::Done(Vec::new())),
+        }
     }
 
     /// What a hook would have at hand for an object of a kind, for a command that tells what the hook would do. The

@@ -39,6 +39,46 @@ macro_rules! export {
     };
 }
 
+/// Gives a plugin hooks of a lifecycle beside its reconcilers: `export_hooks!(MyHooks)`, with a
+/// [`LifecycleHook`](crate::LifecycleHook). Use it once, in the crate's root; the manifest asks for the phases (`rights.hooks`).
+#[macro_export]
+macro_rules! export_hooks {
+    ($hooks:expr) => {
+        #[cfg(target_family = "wasm")]
+        const _: () = {
+            struct Hooks;
+
+            impl $crate::guest::hooks::Guest for Hooks {
+                fn plan(
+                    announced: $crate::guest::hooks::Announced,
+                ) -> ::core::result::Result<
+                    ::std::vec::Vec<$crate::guest::hooks::Hook>,
+                    $crate::guest::hooks::HookError,
+                > {
+                    $crate::guest::hooks::plan(&$hooks, announced)
+                }
+
+                fn run(
+                    task: $crate::guest::hooks::Task,
+                ) -> ::core::result::Result<$crate::guest::hooks::Step, $crate::guest::hooks::HookError>
+                {
+                    $crate::guest::hooks::run(&$hooks, task)
+                }
+
+                fn cancel(
+                    task: $crate::guest::hooks::Task,
+                ) -> ::core::result::Result<(), $crate::guest::hooks::HookError> {
+                    $crate::guest::hooks::cancel(&$hooks, task)
+                }
+            }
+
+            $crate::guest::bindings::hooks::export_hooks!(
+                Hooks with_types_in $crate::guest::bindings::hooks
+            );
+        };
+    };
+}
+
 /// Gives a plugin commands beside its hooks: `export_commands!(answer)`, with a function from a [`Host`](crate::Host) and
 /// an [`Invocation`](crate::Invocation) to a [`CommandAnswer`](crate::CommandAnswer). Use it once, in the crate's root.
 #[macro_export]

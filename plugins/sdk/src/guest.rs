@@ -6,8 +6,10 @@ pub mod bindings;
 pub(crate) mod blob;
 pub(crate) mod certificates;
 pub mod command;
+pub mod hooks;
 pub(crate) mod http;
 mod imports;
+pub(crate) mod lifecycle;
 mod requests;
 
 use std::rc::Rc;

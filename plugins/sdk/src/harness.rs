@@ -49,6 +49,7 @@ mod http;
 mod inventory;
 mod kinds;
 mod known;
+mod lifecycle;
 mod logs;
 mod managers;
 mod manifest;

@@ -137,6 +137,12 @@ pub trait Host: fmt::Debug {
         None
     }
 
+    /// Takes announcements, in native tests.
+    #[cfg(not(target_family = "wasm"))]
+    fn announcer(&self) -> Option<&dyn crate::AnnouncerOfTests> {
+        None
+    }
+
     /// The time: WASI's wall clock, or the harness's virtual one.
     fn now(&self) -> SystemTime;
 }

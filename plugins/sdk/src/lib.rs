@@ -16,6 +16,7 @@ pub mod harness;
 mod host;
 mod http;
 mod kube;
+mod lifecycle;
 mod log;
 mod outcome;
 mod plugin;
@@ -54,6 +55,12 @@ pub use self::kube::{
         Applied, ApplyItem, ApplyOptions, Change, Consistency, DeleteOptions, Ownership, Page, Patch,
         PatchFormat, Propagation, Query, ReadOptions, ServedKind, ServerVersion, Taken,
     },
+};
+#[cfg(not(target_family = "wasm"))]
+pub use lifecycle::AnnouncerOfTests;
+pub use lifecycle::{
+    AnnounceError, Announced, Announcement, Artefact, Earlier, Ending, HookProgress, HookStep, LifecycleHook,
+    PlannedHook, Standing, Subject, Task,
 };
 pub use outcome::{Finalized, Outcome, State, Trigger, Watch, WatchTarget};
 pub use plugin::{Plugin, Reconciler};

@@ -26,6 +26,8 @@ pub enum State {
         /// What has to be changed.
         message: String,
     },
+    /// Another operator's: nothing is written on it.
+    Foreign,
 }
 
 /// Which changes of a watched object matter.
@@ -128,6 +130,11 @@ impl Outcome {
     /// It will not get further without a change by people: `message` says which.
     pub fn stalled(reason: impl Into<String>, message: impl Into<String>) -> Self {
         Self::new(State::Stalled { reason: reason.into(), message: message.into() })
+    }
+
+    /// The object is another operator's: nothing is written on it, whatever else the outcome says of its status.
+    pub fn foreign() -> Self {
+        Self::new(State::Foreign)
     }
 
     /// An outcome that stands at `state`.

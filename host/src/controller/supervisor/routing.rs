@@ -11,6 +11,7 @@ use crate::controller::observe::{Observed, Origin};
 use crate::controller::queue::{Priority, Reason};
 use crate::controller::routes::Kind;
 use crate::controller::watch::{ObjectEvent, WatchSpec};
+use crate::lifecycle::{self, run::Run};
 
 impl Supervisor {
     /// Takes changes of watched objects to the queue, until the stream ends.
@@ -30,6 +31,9 @@ impl Supervisor {
     }
 
     fn on_primary(&self, binding: &Arc<Binding>, event: &ObjectEvent) {
+        if lifecycle::is_own(binding) {
+            self.wake_subject(event);
+        }
         let Some(after) = &event.after else {
             self.queue.remove(&event.key);
             self.routes().forget(&event.key);
@@ -39,6 +43,15 @@ impl Supervisor {
         self.routes().know(&event.key, &after.uid);
         if let Some((reason, priority)) = news(event) {
             self.queue.add(&event.key, &binding.plugin, reason, priority);
+        }
+    }
+
+    /// Whoever announced a change hears how it stands.
+    fn wake_subject(&self, event: &ObjectEvent) {
+        let Some(state) = event.after.as_ref().or(event.before.as_ref()) else { return };
+        let run = serde_json::from_slice(&state.json).ok().and_then(|object| Run::read(&object).ok());
+        if let Some(run) = run {
+            self.enqueue(&run.spec.subject.key(), Reason::Related(event.key.clone()), Priority::High);
         }
     }
 

@@ -29,9 +29,9 @@ impl From<Error> for wit::Failure {
     fn from(error: Error) -> Self {
         let inner = error.into_inner();
         let error = match inner.class {
-            ErrorClass::Retry => wit::Error::Retry(inner.message),
-            ErrorClass::RetryAfter(after) => wit::Error::RetryAfter((inner.message, millis(after))),
-            ErrorClass::Permanent => wit::Error::Permanent(inner.message),
+            ErrorClass::Retry => types::HookError::Retry(inner.message),
+            ErrorClass::RetryAfter(after) => types::HookError::RetryAfter((inner.message, millis(after))),
+            ErrorClass::Permanent => types::HookError::Permanent(inner.message),
         };
         Self {
             error,
@@ -46,8 +46,19 @@ impl From<Error> for wit::Failure {
 }
 
 /// Whole milliseconds, rounded up: zero would mean at once.
-fn millis(time: Duration) -> u64 {
+pub(super) fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_micros().div_ceil(1000)).unwrap_or(u64::MAX)
+}
+
+impl From<Error> for types::HookError {
+    fn from(error: Error) -> Self {
+        let inner = error.into_inner();
+        match inner.class {
+            ErrorClass::Retry => Self::Retry(inner.message),
+            ErrorClass::RetryAfter(after) => Self::RetryAfter((inner.message, millis(after))),
+            ErrorClass::Permanent => Self::Permanent(inner.message),
+        }
+    }
 }
 
 impl From<State> for wit::State {
@@ -56,6 +67,7 @@ impl From<State> for wit::State {
             State::Ready => Self::Ready,
             State::Progressing { reason, message } => Self::Progressing((reason, message)),
             State::Stalled { reason, message } => Self::Stalled((reason, message)),
+            State::Foreign => Self::Foreign,
         }
     }
 }
@@ -81,18 +93,18 @@ impl From<Event> for types::Event {
     }
 }
 
-impl From<Watch> for wit::Watch {
+impl From<Watch> for types::Watch {
     fn from(Watch { target, trigger }: Watch) -> Self {
         let target = match target {
-            WatchTarget::Owned(kind) => wit::WatchTarget::Owned((&kind).into()),
-            WatchTarget::Object(object) => wit::WatchTarget::Object((&object).into()),
+            WatchTarget::Owned(kind) => types::WatchTarget::Owned((&kind).into()),
+            WatchTarget::Object(object) => types::WatchTarget::Object((&object).into()),
             WatchTarget::Selected { kind, namespace, label_selector } => {
-                wit::WatchTarget::Selected(((&kind).into(), namespace, label_selector))
+                types::WatchTarget::Selected(((&kind).into(), namespace, label_selector))
             }
         };
         let trigger = match trigger {
-            Trigger::Any => wit::Trigger::Any,
-            Trigger::Drift => wit::Trigger::Drift,
+            Trigger::Any => types::Trigger::Any,
+            Trigger::Drift => types::Trigger::Drift,
         };
         Self { target, trigger }
     }

@@ -17,6 +17,18 @@ wit_bindgen::generate!({
     pub_export_macro: true,
 });
 
+/// The world `lifecycle-hooks`, which a plugin may have beside it.
+pub mod hooks {
+    wit_bindgen::generate!({
+        path: "../../wit/0.1.0",
+        world: "lifecycle-hooks",
+        pub_export_macro: true,
+        export_macro_name: "export_hooks",
+        default_bindings_module: "pilothouse_sdk::guest::bindings::hooks",
+        with: { "pilothouse:operator/types@0.1.0": super::pilothouse::operator::types },
+    });
+}
+
 /// The world `commands`, which a plugin may have beside it.
 pub mod command {
     wit_bindgen::generate!({

@@ -17,6 +17,7 @@ use super::{
     faults::Fault,
     http::Servers,
     inventory::Inventories,
+    lifecycle::Lifecycle,
     object::ref_of,
     session::Session,
     settings::Settings,
@@ -49,6 +50,7 @@ pub(super) struct State {
     pub(super) servers: Servers,
     pub(super) shelf: Shelf,
     pub(super) transfers: Transfers,
+    pub(super) lifecycle: Lifecycle,
 }
 
 /// An event, and the object it is about.
@@ -108,6 +110,7 @@ impl Cluster {
             servers: Servers::default(),
             shelf: Shelf::default(),
             transfers: Transfers::default(),
+            lifecycle: Lifecycle::default(),
         };
         Self { state: Rc::new(RefCell::new(state)) }
     }

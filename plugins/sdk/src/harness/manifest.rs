@@ -32,6 +32,7 @@ pub(super) struct ManifestRights {
     pub(super) kube: Vec<Rule>,
     pub(super) egress: Vec<String>,
     pub(super) stores: Vec<String>,
+    pub(super) announces: Vec<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -53,6 +53,8 @@ pub(super) struct Rights {
     pub(super) egress: Option<Vec<Place>>,
     /// Stores it may use; none: all.
     pub(super) stores: Option<Vec<String>>,
+    /// Phases it may announce; none: all.
+    pub(super) announces: Option<Vec<String>>,
     /// The account, for refusals.
     pub(super) account: String,
 }
@@ -64,6 +66,16 @@ impl Rights {
             Some(rules) if !rules.iter().any(|rule| rule.allows(access)) => {
                 Err(denied(access, "grants", "the plugin's manifest does not ask for it"))
             }
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses a phase that the manifest does not ask for.
+    pub(super) fn may_announce(&self, phase: &str) -> Result<(), String> {
+        match &self.announces {
+            Some(phases) if !phases.iter().any(|known| known == "*" || known == phase) => Err(format!(
+                "{phase} may not be announced: the plugin's manifest does not ask for it (`rights.announces`)"
+            )),
             _ => Ok(()),
         }
     }

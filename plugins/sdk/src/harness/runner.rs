@@ -136,6 +136,7 @@ impl Runner {
             granted: Some(manifest.rights.kube),
             egress: Some(places(&manifest.rights.egress)?),
             stores: Some(manifest.rights.stores),
+            announces: Some(manifest.rights.announces),
             account: account(&manifest.name),
         };
         self.setup.manager =

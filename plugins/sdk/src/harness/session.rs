@@ -18,9 +18,10 @@ use super::{
     store::{Part, Store, Writer},
 };
 use crate::{
-    Applied, ApplyItem, ApplyOptions, AssetEntry, AssetError, AssetFile, AssetTree, ChartError, ChartSource,
-    ChartStanding, DeleteOptions, Event, Gvk, Host, Identity, IssuerOfTests, KubeError, Level, ObjectRef,
-    Outside, Ownership, Page, Patch, Query, ReadOptions, ServedKind, ServerVersion, Stores,
+    AnnouncerOfTests, Applied, ApplyItem, ApplyOptions, AssetEntry, AssetError, AssetFile, AssetTree,
+    ChartError, ChartSource, ChartStanding, DeleteOptions, Event, Gvk, Host, Identity, IssuerOfTests,
+    KubeError, Level, ObjectRef, Outside, Ownership, Page, Patch, Query, ReadOptions, ServedKind,
+    ServerVersion, Stores,
 };
 
 mod items;
@@ -381,6 +382,10 @@ impl Host for Session {
     }
 
     fn issuer(&self) -> Option<&dyn IssuerOfTests> {
+        Some(self)
+    }
+
+    fn announcer(&self) -> Option<&dyn AnnouncerOfTests> {
         Some(self)
     }
 

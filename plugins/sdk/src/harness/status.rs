@@ -11,6 +11,8 @@ pub(super) struct Report {
     pub(super) patch: Option<Value>,
     pub(super) conditions: Vec<Condition>,
     pub(super) drop_conditions: Vec<String>,
+    /// Another operator's object: nothing is written on it.
+    foreign: bool,
 }
 
 impl Report {
@@ -49,6 +51,7 @@ impl Report {
         };
         let (conditions, drop): (_, &[&str]) = match state {
             State::Ready => (vec![condition("Ready", true, "Reconciled", "")], &["Reconciling", "Stalled"]),
+            State::Foreign => return Self { foreign: true, ..Self::default() },
             State::Progressing { reason, message } => {
                 let both = [("Ready", false), ("Reconciling", true)];
                 (both.map(|(kind, yes)| condition(kind, yes, reason, message)).to_vec(), &["Stalled"])
@@ -59,11 +62,14 @@ impl Report {
             }
         };
         let drop_conditions = drop.iter().map(|kind| (*kind).to_owned()).collect();
-        Self { patch: None, conditions, drop_conditions }
+        Self { patch: None, conditions, drop_conditions, foreign: false }
     }
 
     /// The merge patch that brings the live object's status there; none when it is there already.
     pub(super) fn merge_patch(&self, live: &Value, generation: u64, now: &str) -> Option<Value> {
+        if self.foreign {
+            return None;
+        }
         let before = live.get("status").cloned().unwrap_or_else(|| json!({}));
         let mut host = json!({"conditions": self.conditions_after(&before, generation, now)});
         if generation > 0 {

@@ -1,0 +1,325 @@
+//! A run, one step further: what is next is found by [`progress`], written down, and done.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::announce::{Announcer, counterpart, open_changes};
+use super::people;
+use super::progress::{self, Next};
+use super::run::{Ending, HookState, Run, RunState, Spec};
+use super::store::{Store, StoreError};
+use crate::cluster::Cluster;
+use crate::controller::throttle::Throttle;
+use crate::egress::Egress;
+use crate::object::ObjectKey;
+use crate::plugin::bindings::{Event, EventType, State, Trigger, Watch, WatchTarget};
+use crate::plugin::call::Reply;
+use crate::plugin::names::wit_ref;
+use crate::status::events::{Recorder, Regarding};
+use crate::status::publish::{Publisher, Told};
+use crate::telemetry::series::PluginMetrics;
+
+mod hooks;
+mod words;
+
+pub(crate) use words::wit_artefact;
+
+/// Who the host is where it announces something itself.
+const HOST: &str = "pilothouse";
+/// Until a plugin is looked for again that is not at work. When it comes, it is called at once.
+const ABSENT: Duration = Duration::from_secs(30);
+
+/// Drives runs.
+#[derive(Debug)]
+pub struct Lifecycle {
+    /// Runs, and whom they concern.
+    pub announcer: Arc<Announcer>,
+    /// The only writer of status.
+    pub publisher: Publisher,
+    /// Events.
+    pub recorder: Recorder,
+    /// For hooks.
+    pub cluster: Arc<Cluster>,
+    /// Series of plugins.
+    pub metrics: Arc<PluginMetrics>,
+    /// Servers other than the cluster's API.
+    pub egress: Arc<Egress>,
+    /// How long runs are kept that are over.
+    pub history: Duration,
+}
+
+/// When a run is to be looked at again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Again {
+    /// When something of it moves.
+    No,
+    /// After so long.
+    After(Duration),
+    /// After a failure, with the queue's back-off.
+    Retry,
+}
+
+/// What one step ended with.
+#[derive(Debug)]
+pub struct Driven {
+    /// When it goes on.
+    pub again: Again,
+    /// Whose changes call it; none leaves those of the step before.
+    pub watches: Option<Vec<Watch>>,
+}
+
+impl Driven {
+    fn again(again: Again) -> Self {
+        Self { again, watches: Some(Vec::new()) }
+    }
+
+    fn now() -> Self {
+        Self::again(Again::After(Duration::ZERO))
+    }
+
+    fn watching(self, watches: Vec<Watch>) -> Self {
+        Self { watches: Some(watches), ..self }
+    }
+}
+
+impl Lifecycle {
+    /// Takes a run one step further. Level-triggered; nothing is lost when the host ends at any point of it.
+    pub async fn drive(&self, key: &ObjectKey, throttle: Arc<Throttle>) -> Driven {
+        let step = async {
+            // Not what the cache has: a hook is not to be called for a state that is over.
+            match self.store().get(key).await? {
+                Some(run) => self.step(run, throttle).await,
+                None => Ok(Driven::again(Again::No)),
+            }
+        };
+        match step.await {
+            Ok(driven) => driven,
+            Err(error) if error.is_malformed() => {
+                tracing::warn!(run = %key, %error, "a LifecycleRun that the host did not write is left alone");
+                Driven::again(Again::No)
+            }
+            Err(error) => {
+                tracing::info!(run = %key, %error, "a LifecycleRun waits for the API server");
+                Driven { again: Again::Retry, watches: None }
+            }
+        }
+    }
+
+    async fn step(&self, mut run: Run, throttle: Arc<Throttle>) -> Result<Driven, StoreError> {
+        let now = Timestamp::now();
+        if run.said.contains_key("retry") && self.post_is_at_work(&run).await? {
+            // What the failed attempt had begun is brought to its end first.
+            return Ok(Driven::again(Again::After(Duration::from_secs(2))));
+        }
+        if self.hear(&mut run, now).await? {
+            return Ok(Driven::now());
+        }
+        progress::end_in_time(&run.spec, &mut run.status, now);
+        let next = progress::next(&run.spec, &run.status, now);
+        progress::tell(&mut run.status, next);
+        match next {
+            Next::Plan => self.plan(run, throttle).await,
+            Next::Begin(index) => {
+                if let Some(hook) = run.status.hooks.get_mut(index) {
+                    progress::begin(hook, now);
+                }
+                progress::tell(&mut run.status, next);
+                self.publish(&mut run).await?;
+                self.call(run, index, throttle).await
+            }
+            Next::Call(index) => self.call(run, index, throttle).await,
+            Next::Cancel(index) => {
+                self.publish(&mut run).await?;
+                self.cancel(run, index, throttle).await
+            }
+            Next::AwaitApproval(_) => {
+                let is_news = self.publish(&mut run).await?;
+                if is_news {
+                    self.tell_subject(&run, EventType::Normal, "ApprovalNeeded", &run.status.message);
+                }
+                Ok(Driven::again(Again::No))
+            }
+            Next::Wait(_, then) => {
+                self.publish(&mut run).await?;
+                Ok(Driven::again(Again::After(until(then, now))))
+            }
+            Next::End(state) => {
+                let message = progress::verdict(&run.spec, &run.status);
+                progress::end(&mut run.status, state, message, now);
+                self.publish(&mut run).await?;
+                self.tell_end(&run);
+                Ok(Driven::now())
+            }
+            Next::Over => self.afterwards(&run, now).await,
+        }
+    }
+
+    /// Follows what people have said. True: something was said.
+    async fn hear(&self, run: &mut Run, now: Timestamp) -> Result<bool, StoreError> {
+        let heard = people::hear(run, now);
+        if heard.names.is_empty() {
+            return Ok(false);
+        }
+        for why in &heard.refused {
+            self.record(&run.key, &run.uid, EventType::Warning, "NotFollowed", why);
+        }
+        if heard.again {
+            self.forget_post(run).await?;
+        }
+        if heard.abandoned {
+            let why = "it was given up by hand".to_owned();
+            if run.is_over() {
+                (run.status.state, run.status.message) = (RunState::Failed, why);
+            }
+            self.store().supersede(&run.key, "nothing").await?;
+        }
+        self.publish(run).await?;
+        // Last: heard twice is better than not at all.
+        self.store().take_off(&run.key, &heard.names).await?;
+        Ok(true)
+    }
+
+    async fn post_is_at_work(&self, run: &Run) -> Result<bool, StoreError> {
+        let Some(key) = self.post_of(run) else { return Ok(false) };
+        Ok(self.store().get(&key).await?.is_some_and(|post| !post.is_over()))
+    }
+
+    async fn forget_post(&self, run: &Run) -> Result<(), StoreError> {
+        match self.post_of(run) {
+            Some(key) => self.store().delete(&key).await,
+            None => Ok(()),
+        }
+    }
+
+    fn post_of(&self, run: &Run) -> Option<ObjectKey> {
+        let phase = run.spec.counterpart().filter(|_| run.spec.is_before())?;
+        Some(self.store().key(&Spec { phase, ..run.spec.clone() }))
+    }
+
+    /// A run that is over: what it began is brought to its end after the change, whatever became of that; and in the end it goes.
+    async fn afterwards(&self, run: &Run, now: Timestamp) -> Result<Driven, StoreError> {
+        let runs = self.store().of_subject(&run.spec).await?;
+        let post = counterpart(&runs, run);
+        if run.needs_post() && post.is_none() {
+            let Some(ending) = self.ending_of(run).await? else {
+                let subject = wit_ref(&run.spec.subject.key());
+                let watch = Watch { target: WatchTarget::Object(subject), trigger: Trigger::Drift };
+                return Ok(Driven::again(Again::No).watching(vec![watch]));
+            };
+            let phase = run.spec.counterpart().unwrap_or_default();
+            let spec = Spec {
+                phase,
+                ending: Some(ending),
+                announced_by: HOST.to_owned(),
+                superseded_by: None,
+                ..run.spec.clone()
+            };
+            self.store().create(&spec).await?;
+            return Ok(Driven::now());
+        }
+        if run.spec.is_before() && post.is_some_and(|post| !post.is_over()) {
+            return Ok(Driven::again(Again::After(ABSENT)));
+        }
+        let history = SignedDuration::try_from(self.history).unwrap_or(SignedDuration::MAX);
+        let end = run.status.finished_at.unwrap_or(now).checked_add(history).unwrap_or(Timestamp::MAX);
+        if end > now {
+            return Ok(Driven::again(Again::After(until(end, now))));
+        }
+        self.store().delete(&run.key).await?;
+        Ok(Driven::again(Again::No))
+    }
+
+    /// How the change of a run ended about which nobody says anything any more; none: somebody still may.
+    async fn ending_of(&self, run: &Run) -> Result<Option<Ending>, StoreError> {
+        if run.spec.superseded_by.is_some() {
+            return Ok(Some(Ending::Abandoned));
+        }
+        if run.status.state == RunState::Failed {
+            return Ok(Some(Ending::Failed));
+        }
+        let subject = &run.spec.subject;
+        let there = self.store().subject_labels(&subject.key(), &subject.uid).await?;
+        Ok(there.is_none().then_some(Ending::Abandoned))
+    }
+
+    /// Changes of the subject that make way for this run's and have not come to their end: it waits for them.
+    async fn in_the_way(&self, run: &Run) -> Result<Vec<ObjectKey>, StoreError> {
+        if !run.spec.is_before() {
+            return Ok(Vec::new());
+        }
+        let runs = self.store().of_subject(&run.spec).await?;
+        let at_work =
+            |other: &&Run| !other.is_over() || (other.needs_post() && counterpart(&runs, other).is_none());
+        let posts = runs.iter().filter(|other| !other.spec.is_before() && !other.is_over());
+        let before = open_changes(&runs).filter(at_work);
+        let others = before.chain(posts).filter(|other| other.spec.change != run.spec.change);
+        Ok(others.map(|other| other.key.clone()).collect())
+    }
+
+    /// Writes the status. True: it was another one before.
+    async fn publish(&self, run: &mut Run) -> Result<bool, StoreError> {
+        let status = &run.status;
+        let state = match status.state {
+            RunState::Succeeded => State::Ready,
+            RunState::Failed => State::Stalled(("HookFailed".to_owned(), status.message.clone())),
+            RunState::AwaitingApproval => {
+                State::Progressing(("AwaitingApproval".to_owned(), status.message.clone()))
+            }
+            RunState::Planning | RunState::Running => {
+                State::Progressing((format!("{:?}", status.state), status.message.clone()))
+            }
+        };
+        let reply = Reply {
+            state,
+            children: None,
+            status: Some(status.patch()),
+            conditions: Vec::new(),
+            drop_conditions: Vec::new(),
+            events: Vec::new(),
+            requeue_after: None,
+            watches: Vec::new(),
+        };
+        let told = Told { object: &run.object, reply: &reply };
+        let written = self.publisher.publish(&Store::resource(), &run.key, told).await?;
+        Ok(written.is_some())
+    }
+
+    fn tell_end(&self, run: &Run) {
+        for hook in run.status.hooks.iter().filter(|hook| hook.state == HookState::Ignored) {
+            let message =
+                format!("{} {}: {}: {}", run.spec.phase, hook.full_name(), hook.reason, hook.message);
+            self.tell_subject(run, EventType::Warning, "HookIgnored", &message);
+        }
+        if run.status.state == RunState::Failed && run.spec.superseded_by.is_none() {
+            let message = format!("{} of {}: {}", run.spec.phase, run.spec.change, run.status.message);
+            self.tell_subject(run, EventType::Warning, "HookFailed", &message);
+        }
+    }
+
+    fn tell_subject(&self, run: &Run, event_type: EventType, reason: &str, message: &str) {
+        let subject = &run.spec.subject;
+        self.record(&subject.key(), &subject.uid, event_type, reason, message);
+        self.record(&run.key, &run.uid, event_type, reason, message);
+    }
+
+    fn record(&self, key: &ObjectKey, uid: &str, event_type: EventType, reason: &str, message: &str) {
+        let regarding = Regarding { key: key.clone(), uid: Arc::from(uid) };
+        let event = Event { event_type, reason: reason.to_owned(), message: message.to_owned() };
+        self.recorder.publish(&regarding, event);
+    }
+
+    /// Forgets a run that is gone.
+    pub fn forget(&self, key: &ObjectKey) {
+        self.publisher.forget(key);
+    }
+
+    fn store(&self) -> &Store {
+        &self.announcer.store
+    }
+}
+
+fn until(then: Timestamp, now: Timestamp) -> Duration {
+    Duration::try_from(then.duration_since(now)).unwrap_or_default()
+}

@@ -1,0 +1,276 @@
+//! What people say to a run, by annotations: `approve`, `skip`, `retry`, `abandon`, each with a reason. Pure.
+//!
+//! What was heard is written into the audit of the run before the annotation is taken off.
+
+use jiff::Timestamp;
+
+use super::progress;
+use super::run::{AuditEntry, Hook, HookState, Run, RunState};
+
+/// The reason of hooks that a person passed over.
+pub const SKIPPED: &str = "SkippedByHand";
+/// The longest reason that is kept.
+const LONGEST: usize = 512;
+
+/// What became of the annotations.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Heard {
+    /// Annotations to be taken off, without their prefix.
+    pub names: Vec<String>,
+    /// Why some were not followed.
+    pub refused: Vec<String>,
+    /// The change is to be given up: its `post-` phase is due.
+    pub abandoned: bool,
+    /// A run that had failed begins anew.
+    pub again: bool,
+}
+
+/// Follows what people have said.
+pub fn hear(run: &mut Run, now: Timestamp) -> Heard {
+    let mut heard = Heard::default();
+    for (name, value) in run.said.clone() {
+        let Some(action) = ["approve", "skip", "retry", "abandon"].into_iter().find(|known| *known == name)
+        else {
+            continue;
+        };
+        heard.names.push(name.clone());
+        let followed = match action {
+            "approve" => approve(run, &value),
+            "skip" => skip(run, &value, now),
+            "retry" => retry(run, &value, &mut heard),
+            _ => abandon(run, &value, &mut heard),
+        };
+        match followed {
+            Ok((hooks, reason)) => run.status.audit.push(AuditEntry {
+                time: now,
+                action: capital(action),
+                hooks,
+                reason: reason.chars().take(LONGEST).collect(),
+                manager: run.managers.get(&name).cloned().unwrap_or_default(),
+            }),
+            Err(why) => heard.refused.push(format!(
+                "the annotation {}{name}={value:?} is not followed: {why}",
+                super::run::SPOKEN
+            )),
+        }
+    }
+    heard
+}
+
+type Followed = Result<(String, String), String>;
+
+fn approve(run: &mut Run, reason: &str) -> Followed {
+    said(reason)?;
+    let waiting: Vec<&mut Hook> =
+        run.status.hooks.iter_mut().filter(|hook| hook.approval && !hook.approved).collect();
+    if waiting.is_empty() {
+        return Err("no hook of this run waits for anybody".to_owned());
+    }
+    let mut names = Vec::new();
+    for hook in waiting {
+        hook.approved = true;
+        names.push(hook.full_name());
+    }
+    Ok((names.join(","), reason.to_owned()))
+}
+
+/// `HOOK: why`, with `plugin/name`, a name or `*`.
+fn skip(run: &mut Run, text: &str, now: Timestamp) -> Followed {
+    let form = "it is to be of the form \"HOOK: why\", with the hook's name, or * for all of them";
+    let (named, why) = text.split_once(':').ok_or(form)?;
+    let (named, why) = (named.trim(), why.trim());
+    said(why).map_err(|_| form.to_owned())?;
+    let status = &mut run.status;
+    if named == "*" && status.planned_at.is_none() {
+        // Nobody could say what is to be done, and somebody says that nothing is.
+        status.planned_at = Some(now);
+        return Ok(("*".to_owned(), why.to_owned()));
+    }
+    let is_meant = |hook: &Hook| named == "*" || hook.name == named || hook.full_name() == named;
+    let mut names = Vec::new();
+    for hook in status.hooks.iter_mut().filter(|hook| is_meant(hook)) {
+        match hook.state {
+            HookState::Running => progress::cancel(hook, SKIPPED, why.to_owned()),
+            // Whoever says so twice means it: what cannot be ended is left to its fate.
+            HookState::Waiting | HookState::Failed | HookState::Cancelling => progress::skip(hook, why, now),
+            _ => continue,
+        }
+        names.push(hook.full_name());
+    }
+    if names.is_empty() {
+        return Err(format!("{named:?} is no hook of this run that has something left to do or has failed"));
+    }
+    // A run that had failed goes on with those behind it.
+    revive(run, |hook| hook.state == HookState::Skipped && hook.reason != SKIPPED);
+    Ok((names.join(","), why.to_owned()))
+}
+
+fn retry(run: &mut Run, reason: &str, heard: &mut Heard) -> Followed {
+    said(reason)?;
+    if run.status.state != RunState::Failed {
+        return Err("it has not failed".to_owned());
+    }
+    if let Some(by) = &run.spec.superseded_by {
+        return Err(format!("the change {by} has taken the place of this one"));
+    }
+    let failed: Vec<String> =
+        run.status.hooks.iter().filter(|hook| hook.state == HookState::Failed).map(Hook::full_name).collect();
+    heard.again = true;
+    revive(run, |hook| {
+        hook.state == HookState::Failed || (hook.state == HookState::Skipped && hook.reason != SKIPPED)
+    });
+    Ok((failed.join(","), reason.to_owned()))
+}
+
+fn abandon(run: &Run, reason: &str, heard: &mut Heard) -> Followed {
+    said(reason)?;
+    if !run.spec.is_before() {
+        return Err("only what comes before a change can be given up".to_owned());
+    }
+    heard.abandoned = true;
+    Ok(("*".to_owned(), reason.to_owned()))
+}
+
+/// Hooks that are to have another turn have one, and the run with them.
+fn revive(run: &mut Run, again: impl Fn(&Hook) -> bool) {
+    let status = &mut run.status;
+    for hook in status.hooks.iter_mut().filter(|hook| again(hook)) {
+        hook.state = HookState::Waiting;
+        (hook.attempts, hook.started_at, hook.retry_at, hook.finished_at) = (0, None, None, None);
+        hook.reason.clear();
+        hook.message.clear();
+    }
+    status.finished_at = None;
+    status.state = RunState::Running;
+}
+
+fn said(reason: &str) -> Result<(), String> {
+    if reason.trim().is_empty() || reason.trim() == "true" {
+        return Err("say who wants it and why".to_owned());
+    }
+    Ok(())
+}
+
+fn capital(word: &str) -> String {
+    let mut letters = word.chars();
+    letters.next().map(|first| first.to_ascii_uppercase().to_string() + letters.as_str()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn run(said: &Value, hooks: &Value, state: &str) -> Run {
+        let finished = (state == "Failed").then_some("2026-01-01T00:00:00Z");
+        let object = json!({
+            "apiVersion": "lifecycle.pilothouse.dev/v1alpha1", "kind": "LifecycleRun",
+            "metadata": {"name": "r", "namespace": "demo", "annotations": said},
+            "spec": {
+                "subject": {"apiVersion": "v1", "kind": "Shop", "name": "web", "uid": "u"},
+                "phase": "pre-upgrade", "change": "v2", "announcedBy": "helm",
+            },
+            "status": {"state": state, "plannedAt": "2026-01-01T00:00:00Z", "finishedAt": finished, "hooks": hooks},
+        });
+        Run::read(&object).unwrap()
+    }
+
+    fn hook(name: &str, state: &str) -> Value {
+        json!({
+            "plugin": "backup", "name": name, "weight": 0, "timeoutSeconds": 100, "retries": 1,
+            "failurePolicy": "Fail", "state": state, "attempts": 2, "startedAt": "2026-01-01T00:00:00Z",
+        })
+    }
+
+    fn annotation(name: &str, value: &str) -> Value {
+        json!({format!("lifecycle.pilothouse.dev/{name}"): value})
+    }
+
+    const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+
+    #[test]
+    fn an_approval_lets_every_waiting_hook_begin_and_is_written_down() {
+        let mut waiting = hook("a", "Waiting");
+        waiting["approval"] = json!(true);
+        let mut run =
+            run(&annotation("approve", "jo: window is open"), &json!([waiting]), "AwaitingApproval");
+        let heard = hear(&mut run, NOW);
+        assert_eq!((heard.names.as_slice(), heard.refused.len()), (["approve".to_owned()].as_slice(), 0));
+        assert!(run.status.hooks[0].approved);
+        let entry = &run.status.audit[0];
+        assert_eq!((entry.action.as_str(), entry.hooks.as_str()), ("Approve", "backup/a"));
+        assert_eq!(entry.reason, "jo: window is open");
+    }
+
+    #[test]
+    fn nothing_is_followed_that_says_no_reason() {
+        for (name, value) in
+            [("approve", ""), ("approve", "true"), ("skip", "a"), ("skip", "a: "), ("retry", " ")]
+        {
+            let mut run = run(&annotation(name, value), &json!([hook("a", "Failed")]), "Failed");
+            let before = run.status.clone();
+            let heard = hear(&mut run, NOW);
+            assert_eq!(heard.refused.len(), 1, "{name}={value}");
+            assert_eq!(heard.names, [name], "it is taken off, or it would be refused for ever");
+            assert_eq!(run.status, before);
+        }
+    }
+
+    #[test]
+    fn a_failed_hook_that_is_passed_over_lets_the_run_go_on_with_those_behind_it() {
+        let hooks = json!([hook("a", "Failed"), hook("b", "Skipped")]);
+        let mut run = run(&annotation("skip", "backup/a: storage moves"), &hooks, "Failed");
+        hear(&mut run, NOW);
+        assert_eq!(run.status.hooks[0].state, HookState::Skipped);
+        assert_eq!(progress::next(&run.spec, &run.status, NOW), progress::Next::Begin(1));
+    }
+
+    #[test]
+    fn a_hook_at_work_that_is_passed_over_is_told_to_end_first() {
+        let mut run = run(&annotation("skip", "a: too slow"), &json!([hook("a", "Running")]), "Running");
+        hear(&mut run, NOW);
+        assert_eq!(progress::next(&run.spec, &run.status, NOW), progress::Next::Cancel(0));
+        progress::cancelled(&mut run.status.hooks[0], NOW);
+        assert_eq!(
+            (run.status.hooks[0].state, run.status.hooks[0].message.as_str()),
+            (HookState::Skipped, "too slow")
+        );
+        assert_eq!(progress::next(&run.spec, &run.status, NOW), progress::Next::End(RunState::Succeeded));
+    }
+
+    #[test]
+    fn a_hook_that_nobody_knows_is_said_to_be_unknown() {
+        let mut run = run(&annotation("skip", "x: y"), &json!([hook("a", "Running")]), "Running");
+        assert!(hear(&mut run, NOW).refused[0].contains("\"x\" is no hook of this run"));
+        assert!(run.status.audit.is_empty());
+    }
+
+    #[test]
+    fn a_failed_run_is_tried_again_with_all_its_attempts() {
+        let mut run = run(
+            &annotation("retry", "jo: store is back"),
+            &json!([hook("a", "Failed"), hook("b", "Skipped")]),
+            "Failed",
+        );
+        let heard = hear(&mut run, NOW);
+        assert!(heard.again);
+        assert_eq!(progress::next(&run.spec, &run.status, NOW), progress::Next::Begin(0));
+        assert_eq!(run.status.hooks[0].attempts, 0);
+        assert_eq!(run.status.hooks[1].state, HookState::Waiting);
+    }
+
+    #[test]
+    fn a_run_that_has_not_failed_is_not_tried_again() {
+        let mut run = run(&annotation("retry", "jo: now"), &json!([hook("a", "Running")]), "Running");
+        assert!(!hear(&mut run, NOW).again);
+        assert_eq!(run.status.hooks[0].state, HookState::Running);
+    }
+
+    #[test]
+    fn a_run_that_nobody_could_plan_is_passed_over_as_a_whole() {
+        let mut run = run(&annotation("skip", "*: plugin is broken"), &json!([]), "Planning");
+        run.status.planned_at = None;
+        hear(&mut run, NOW);
+        assert_eq!(progress::next(&run.spec, &run.status, NOW), progress::Next::End(RunState::Succeeded));
+    }
+}

@@ -1,0 +1,59 @@
+//! Announcements by the import of the world `plugin`.
+
+use super::bindings::pilothouse::operator::{lifecycle, types};
+use crate::{AnnounceError, Announcement, Artefact, Ending, Standing};
+
+pub(crate) fn announce(announcement: &Announcement) -> Result<Standing, AnnounceError> {
+    let announcement = lifecycle::Announcement {
+        phase: announcement.phase.clone(),
+        change: announcement.change.clone(),
+        undoes: announcement.undoes.clone(),
+        ending: announcement.ending.map(Into::into),
+        details: announcement.details.to_string(),
+    };
+    match lifecycle::announce(&announcement) {
+        Ok(lifecycle::Standing::Done(artefacts)) => {
+            Ok(Standing::Done(artefacts.into_iter().map(Into::into).collect()))
+        }
+        Ok(lifecycle::Standing::Pending(sentence)) => Ok(Standing::Pending(sentence)),
+        Ok(lifecycle::Standing::Failed((reason, message))) => Ok(Standing::Failed { reason, message }),
+        Err(lifecycle::Error::Denied(why)) => Err(AnnounceError::Denied(why)),
+        Err(lifecycle::Error::Invalid(why)) => Err(AnnounceError::Invalid(why)),
+        Err(lifecycle::Error::Unavailable(why)) => Err(AnnounceError::Unavailable(why)),
+        Err(lifecycle::Error::Exhausted(why)) => Err(AnnounceError::Exhausted(why)),
+    }
+}
+
+impl From<Ending> for types::Ending {
+    fn from(ending: Ending) -> Self {
+        match ending {
+            Ending::Succeeded => Self::Succeeded,
+            Ending::Failed => Self::Failed,
+            Ending::Abandoned => Self::Abandoned,
+        }
+    }
+}
+
+impl From<types::Ending> for Ending {
+    fn from(ending: types::Ending) -> Self {
+        match ending {
+            types::Ending::Succeeded => Self::Succeeded,
+            types::Ending::Failed => Self::Failed,
+            types::Ending::Abandoned => Self::Abandoned,
+        }
+    }
+}
+
+impl From<types::Artefact> for Artefact {
+    fn from(artefact: types::Artefact) -> Self {
+        let types::Artefact { name, kind, uri, sha256, size, object } = artefact;
+        Self { name, kind, uri, sha256, size, object: object.map(Into::into) }
+    }
+}
+
+impl From<Artefact> for types::Artefact {
+    fn from(artefact: Artefact) -> Self {
+        let Artefact { name, kind, uri, sha256, size, object } = artefact;
+        Self { name, kind, uri, sha256, size, object: object.as_ref().map(Into::into) }
+    }
+}
