@@ -40,7 +40,11 @@ enum Task {
     /// Bring this machine what it lacks: the WebAssembly target, a Kubernetes, the cache directories.
     Setup(setup::SetupArgs),
     /// Build every plugin of the repository into the cache.
-    Plugins,
+    Plugins {
+        /// Also those that only tests need.
+        #[arg(long)]
+        tests: bool,
+    },
     /// Write the host's container image, or those that tests need, to a file.
     Image(image::ImageArgs),
     /// Start, look at and stop local clusters.
@@ -66,7 +70,10 @@ enum Task {
 fn main() -> Result<()> {
     match Cli::parse().task {
         Task::Setup(args) => setup::setup(&args),
-        Task::Plugins => build::plugins().map(drop),
+        Task::Plugins { tests } => {
+            build::plugins()?;
+            if tests { build::test_guests().map(drop) } else { Ok(()) }
+        }
         Task::Image(args) => image::image(&args),
         Task::Cluster(task) => cluster::run(task),
         Task::Demo(args) => demo::demo(&args),

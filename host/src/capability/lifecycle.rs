@@ -37,6 +37,10 @@ impl HookState {
             return Err(lifecycle::Error::Denied("only a reconciler announces what it does".to_owned()));
         };
         let announcement = checked(announcement).map_err(lifecycle::Error::Invalid)?;
+        if !announcer.has_listeners(&announcement.phase, &context.owner.key.gvk) {
+            return Ok(lifecycle::Standing::Done(Vec::new()));
+        }
+        // Only where somebody is to take part: a grant that is missing must not pass for nobody.
         context.grants.may_announce(&announcement.phase).map_err(lifecycle::Error::Denied)?;
         match announcer.announce(&context.plugin.name, &context.owner, &announcement).await {
             Ok(standing) => Ok(wit_standing(standing)),

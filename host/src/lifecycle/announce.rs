@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::listeners::Listeners;
-use super::run::{Artefact, Ending, Run, RunState, SPOKEN, Spec, Subject};
+use super::run::{Artefact, Ending, Run, RunState, SPOKEN, Spec, Subject, counterpart_of};
 use super::store::{Store, StoreError};
-use crate::object::Owner;
+use crate::object::{Gvk, Owner};
 
 /// What a plugin announces.
 #[derive(Clone, Debug)]
@@ -71,8 +71,23 @@ impl Announcer {
         if spec.is_before() {
             self.supersede_others(&spec).await?;
         }
-        self.store.create(&spec).await?;
+        match self.store.create(&spec).await {
+            Ok(()) => {}
+            // Nothing can be made in it any more, by nobody; what is in it goes in any case.
+            Err(error) if error.is_of_a_dying_namespace() => {
+                tracing::warn!(subject = %owner.key, spec.phase, "not announced: the namespace is being deleted");
+                return Ok(Standing::Done(Vec::new()));
+            }
+            Err(error) => return Err(error),
+        }
         Ok(Standing::Pending(format!("LifecycleRun {}: plugins are asked what is to be done", key.name)))
+    }
+
+    /// Whether somebody takes part in the phase, or in the one on the other side of the change.
+    pub fn has_listeners(&self, phase: &str, kind: &Gvk) -> bool {
+        let other = counterpart_of(phase).filter(|_| phase.starts_with("post-"));
+        let phases = [Some(phase.to_owned()), other];
+        phases.iter().flatten().any(|phase| !self.listeners.of(phase, kind).is_empty())
     }
 
     /// Whether somebody takes part in the phase, or took part before the change: then its end is written down in any case.

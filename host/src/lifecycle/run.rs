@@ -92,11 +92,7 @@ impl Spec {
 
     /// The phase on the other side of the change.
     pub fn counterpart(&self) -> Option<String> {
-        match (self.phase.strip_prefix("pre-"), self.phase.strip_prefix("post-")) {
-            (Some(rest), _) => Some(format!("post-{rest}")),
-            (_, Some(rest)) => Some(format!("pre-{rest}")),
-            _ => None,
-        }
+        counterpart_of(&self.phase)
     }
 
     /// The name of its resource: the same for the same subject, phase and change, and for no other.
@@ -118,6 +114,15 @@ impl Spec {
         let name: String = subject.name.chars().take(150).collect();
         let phase: String = self.phase.chars().take(40).collect();
         format!("{}-{phase}-{short}", name.trim_end_matches(['-', '.']))
+    }
+}
+
+/// The phase on the other side of a change.
+pub fn counterpart_of(phase: &str) -> Option<String> {
+    match (phase.strip_prefix("pre-"), phase.strip_prefix("post-")) {
+        (Some(rest), _) => Some(format!("post-{rest}")),
+        (_, Some(rest)) => Some(format!("pre-{rest}")),
+        _ => None,
     }
 }
 

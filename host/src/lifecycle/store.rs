@@ -30,6 +30,11 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// Whether nothing can be created because the namespace is going.
+    pub fn is_of_a_dying_namespace(&self) -> bool {
+        matches!(self, Self::Api(error) if error.code == 403 && error.message.contains("being terminated"))
+    }
+
     /// Whether the resource is of a form that the host does not read: somebody wrote it.
     pub fn is_malformed(&self) -> bool {
         matches!(self, Self::Api(error) if error.code == 400 && error.reason == "BadRequest")

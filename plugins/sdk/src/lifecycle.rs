@@ -1,9 +1,6 @@
 //! Changes and those who take part in them: what a reconciler announces, and hooks that do their part before and after it.
 
-use std::{
-    fmt,
-    time::{Duration, SystemTime},
-};
+use std::time::{Duration, SystemTime};
 
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -127,7 +124,7 @@ impl From<AnnounceError> for Error {
 
 /// What the harness answers in place of a component's imports.
 #[cfg(not(target_family = "wasm"))]
-pub trait AnnouncerOfTests: fmt::Debug {
+pub trait AnnouncerOfTests: std::fmt::Debug {
     /// [`Context::announce`].
     ///
     /// # Errors

@@ -5,13 +5,15 @@ use std::{
     rc::Rc,
 };
 
-use helm_release::{Hook, Limit, Marks, Operation, Release, Status, Stored};
+use helm_release::{Action, Hook, Limit, Marks, Operation, Release, Status, Stored};
 use pilothouse_sdk::{Error, Event};
+use serde_json::json;
 
 use crate::{
     apply,
     drive::waiting_for,
     elsewhere::Origin,
+    lifecycle::{self, Change},
     objects,
     operations::Definitions,
     reconcile::{Reconciliation, Step},
@@ -30,6 +32,8 @@ pub(crate) struct Plan {
     first_deployed: Option<jiff::Timestamp>,
     /// What an install found there already.
     found: BTreeSet<String>,
+    /// The name under which it is announced.
+    change: String,
 }
 
 /// What an upgrade comes to before it begins.
@@ -59,8 +63,13 @@ impl Reconciliation<'_> {
         let labels = BTreeMap::new();
         let status = Status::PendingInstall;
         let found = BTreeSet::new();
-        let mut plan = Plan { candidate, revision, attempt, status, labels, first_deployed: None, found };
+        let change = lifecycle::name(revision, &[&self.inputs]);
+        let mut plan =
+            Plan { candidate, revision, attempt, status, labels, first_deployed: None, found, change };
         plan.found = self.check(&plan, "install").map_err(failed)?.found;
+        if let Some(pause) = self.may_begin(&plan, None).map_err(failed)? {
+            return Ok(Step::Over(self.call.paused(pause, None)));
+        }
         let operation = self.begin(plan).map_err(failed)?;
         self.carry_on(operation)
     }
@@ -118,7 +127,9 @@ impl Reconciliation<'_> {
             return Ok(Prospect::Nothing);
         }
         let candidate = self.call.render(&self.chart, &self.values, revision, true).map_err(unsynced)?;
+        let birth = lifecycle::birth(&current.release);
         let plan = Plan {
+            change: lifecycle::name(revision, &[&self.inputs, &birth]),
             candidate,
             revision,
             attempt,
@@ -133,10 +144,24 @@ impl Reconciliation<'_> {
         if let Some(kind) = self.first_missing(&plan, &checked.unknown, policy).map_err(failed)? {
             return Ok(Prospect::Wait(waiting_for(&kind)));
         }
+        if let Some(pause) = self.may_begin(&plan, Some(&current.release)).map_err(failed)? {
+            return Ok(Prospect::Wait(pause));
+        }
         Ok(match self.bring_definitions(policy).map_err(failed)? {
             Some(pause) => Prospect::Wait(pause),
             None => Prospect::Begin(Box::new(plan)),
         })
+    }
+
+    /// Announces a new revision. None: it may begin.
+    fn may_begin(&self, plan: &Plan, from: Option<&Release>) -> Result<Option<Pause>, Error> {
+        let metadata = &self.chart.parsed.chart().metadata;
+        let (name, version, app) = (&metadata.name, &metadata.version, &metadata.app_version);
+        let to = json!({
+            "revision": plan.revision, "chart": {"name": name, "version": version, "appVersion": app},
+        });
+        let action = if from.is_some() { Action::Upgrade } else { Action::Install };
+        self.call.may_begin(&Change { action, name: plan.change.clone(), undoes: None, from, to })
     }
 
     /// Whether what is wanted, rendered as that revision, is what the revision says: objects, hooks, notes and the chart's
@@ -196,7 +221,21 @@ impl Reconciliation<'_> {
         let target = store.load(to).map_err(explain)?;
         let current = store.load(failed).map_err(explain)?;
         let labels = target.labels().clone();
+        let words = self.call.annotations().rollback_to.clone().unwrap_or_default();
+        let birth = lifecycle::birth(&current.release);
+        let change = Change {
+            action: Action::Rollback,
+            name: lifecycle::name(revision, &["rollback", &to.to_string(), &words, &birth]),
+            undoes: self.call.change_after(&self.history, to),
+            from: Some(&current.release),
+            to: lifecycle::version(&target.release),
+        };
+        if let Some(pause) = self.call.may_begin(&change).map_err(explain)? {
+            return Ok(Step::Over(self.call.paused(pause, None)));
+        }
         let marks = Marks {
+            change: Some(change.name.clone()),
+            undoes: change.undoes.clone(),
             inputs: target.marks.inputs.clone(),
             accepted: target.marks.accepted.clone(),
             chart: target.marks.chart.clone(),
@@ -250,12 +289,13 @@ impl Reconciliation<'_> {
         self.tell_overrides();
         self.tell_repeated(&plan.candidate);
         self.call.store().make_room(&self.history, self.limit())?;
-        let Plan { candidate, revision, attempt, status, labels, first_deployed, found } = plan;
+        let Plan { candidate, revision, attempt, status, labels, first_deployed, found, change } = plan;
         let annotations = self.call.annotations();
         let (asked, forced) = (annotations.rollback_to.clone(), annotations.force_at.clone());
         let inputs = Some(self.inputs.clone());
         let chart = self.chart_mark();
-        let marks = Marks { inputs, attempt, found, asked, forced, chart, ..Marks::default() };
+        let change = Some(change);
+        let marks = Marks { inputs, attempt, found, asked, forced, chart, change, ..Marks::default() };
         let (mut release, marks) = self.call.new_revision(candidate, revision, status, &marks)?;
         release.info.first_deployed = first_deployed.or(release.info.first_deployed);
         begun(Stored::new(release, marks, labels), self.call.now())

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use helm_chart::order::UNINSTALL_ORDER;
 use helm_release::{Act, Action, Entry, History, Hook, Operation, Status, Stored, Wait};
 use jiff::{SignedDuration, Timestamp};
-use pilothouse_sdk::{Error, Event, Gvk, Level, ObjectRef, Watch};
+use pilothouse_sdk::{Ending, Error, Event, Gvk, Level, ObjectRef, Watch};
 
 use crate::{
     apply::{Applied, Items},
@@ -39,6 +39,10 @@ impl Call<'_> {
         for _ in 0..TOO_MANY_ACTS {
             match operation.next_act() {
                 Act::Write => {
+                    if operation.has_failed() {
+                        // Not waited for: whatever follows waits for it.
+                        self.tell_end(&operation, Ending::Failed)?;
+                    }
                     let secret = self.store().write(operation.stored())?;
                     operation.written(&secret);
                 }
@@ -74,6 +78,9 @@ impl Call<'_> {
                     operation.readiness(self.readiness_of_operation(&prepared)?.verdict());
                 }
                 Act::Finish => {
+                    if let Some(pause) = self.tell_end(&operation, Ending::Succeeded)? {
+                        return Ok(Ended::Paused(pause));
+                    }
                     self.finish(&operation, history)?;
                     operation.finished();
                 }

@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::{
     call::Call,
     drive::Ended,
+    lifecycle::Change,
     objects::{self, Object},
     report::{Concern, Pause, explain},
 };
@@ -33,6 +34,9 @@ impl Call<'_> {
             Ok(stored) => stored,
             Err(error) => return self.uninstall_unread(&history, &error).map_err(failed),
         };
+        if let Some(pause) = self.may_uninstall(latest, &stored).map_err(failed)? {
+            return Ok(self.going(pause));
+        }
         let Some(operation) = self.uninstall_operation(latest, stored, false) else {
             return Ok(Finalized::Done);
         };
@@ -48,6 +52,20 @@ impl Call<'_> {
             }
             Ended::Paused(pause) => Ok(self.going(pause)),
         }
+    }
+
+    /// Announces that the release is taken away. None: that may begin, or has.
+    pub(crate) fn may_uninstall(&self, latest: &Entry, stored: &Stored) -> Result<Option<Pause>, Error> {
+        if latest.status == Status::Uninstalling && latest.marks.progress.is_some() {
+            return Ok(None);
+        }
+        self.may_begin(&Change {
+            action: Action::Uninstall,
+            name: self.deletion(stored),
+            undoes: None,
+            from: Some(&stored.release),
+            to: Value::Null,
+        })
     }
 
     fn going(&self, pause: Pause) -> Finalized {
@@ -131,6 +149,7 @@ impl Call<'_> {
             stored.release.hooks.clear();
         }
         stored.marks.remedies = remedies;
+        stored.marks.change = Some(self.deletion(&stored));
         stored.release.info.deleted = Some(self.now());
         stored.release.set_status(Status::Uninstalling, "Deletion in progress (or silently failed)");
         stored.release.hooks.iter_mut().for_each(|hook| hook.last_run = Default::default());

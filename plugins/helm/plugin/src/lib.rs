@@ -24,6 +24,7 @@ mod hooks;
 mod inputs;
 mod kinds;
 mod left_alone;
+mod lifecycle;
 mod live_values;
 mod lookup;
 mod mask;

@@ -187,6 +187,9 @@ impl<'c> Reconciliation<'c> {
         let Some(latest) = self.history.latest() else { return Ok(Step::Again) };
         let stored = self.call.store().load(latest.revision);
         let stored = stored.map_err(|error| explain(error, Concern::Upgrade))?;
+        if let Some(pause) = self.call.may_uninstall(latest, &stored)? {
+            return Ok(Step::Over(self.call.paused(pause, None)));
+        }
         let Some(operation) = self.call.uninstall_operation(latest, stored, true) else {
             return Ok(Step::Again);
         };

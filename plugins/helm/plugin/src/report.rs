@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::{
     apply::{Changed, listed},
     call::Call,
+    lifecycle::HOOK_FAILED,
     measures::State,
     readiness::trigger,
     releases::Prepared,
@@ -204,7 +205,8 @@ impl Call<'_> {
     pub(crate) fn paused(&self, pause: Pause, prepared: Option<&Prepared>) -> Outcome {
         self.stands_at(State::Pending);
         let expected = self.expected_until(&pause);
-        let mut outcome = if expected.is_some_and(|until| until <= self.now()) {
+        let stays = pause.reason == HOOK_FAILED || expected.is_some_and(|until| until <= self.now());
+        let mut outcome = if stays {
             Outcome::stalled(pause.reason, pause.message)
         } else {
             Outcome::progressing(pause.reason, pause.message)

@@ -18,7 +18,9 @@ const TESTED: &str = "helm.pilothouse.dev/tested";
 const TEST_FAILURE: &str = "helm.pilothouse.dev/test-failure";
 const CHART: &str = "helm.pilothouse.dev/chart";
 const REMEDIES: &str = "helm.pilothouse.dev/remedies";
-const ALL: [&str; 13] = [
+const CHANGE: &str = "helm.pilothouse.dev/change";
+const UNDOES: &str = "helm.pilothouse.dev/undoes";
+const ALL: [&str; 15] = [
     INPUTS,
     ACCEPTED,
     PROGRESS,
@@ -32,6 +34,8 @@ const ALL: [&str; 13] = [
     TEST_FAILURE,
     CHART,
     REMEDIES,
+    CHANGE,
+    UNDOES,
 ];
 
 /// Our own notes about a revision.
@@ -63,6 +67,10 @@ pub struct Marks {
     pub chart: Option<String>,
     /// Whether its uninstall is what follows a failed upgrade, and not the end of the release.
     pub remedies: bool,
+    /// The name under which the change that made it was announced.
+    pub change: Option<String>,
+    /// Of a rollback: the change that it undoes.
+    pub undoes: Option<String>,
 }
 
 impl Marks {
@@ -83,6 +91,8 @@ impl Marks {
             test_failure: text(TEST_FAILURE),
             chart: text(CHART),
             remedies: annotations.contains_key(REMEDIES),
+            change: text(CHANGE),
+            undoes: text(UNDOES),
             found: annotations
                 .get(FOUND)
                 .into_iter()
@@ -109,6 +119,8 @@ impl Marks {
             self.test_failure.clone(),
             self.chart.clone(),
             self.remedies.then(|| "true".to_owned()),
+            self.change.clone(),
+            self.undoes.clone(),
         ];
         ALL.into_iter().zip(values)
     }
@@ -145,6 +157,8 @@ mod tests {
             test_failure: Some("no answer".into()),
             chart: Some("{}".into()),
             remedies: true,
+            change: Some("v4-0a1b2c3d4e".into()),
+            undoes: Some("v3-0a1b2c3d4e".into()),
             found: ["Secret \"a\"", "ConfigMap \"b\""].map(str::to_owned).into(),
         };
         let written = |marks: &Marks| {

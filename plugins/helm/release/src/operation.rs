@@ -178,6 +178,12 @@ impl Operation {
         self.progress
     }
 
+    /// Whether it has failed, and its record is about to say so.
+    #[must_use]
+    pub fn has_failed(&self) -> bool {
+        matches!(self.ended, Some(Err(_))) && self.stored.release.info.status == Status::Failed
+    }
+
     /// The event whose hooks are running; none in the other stages.
     #[must_use]
     pub fn event(&self) -> Option<&'static str> {
