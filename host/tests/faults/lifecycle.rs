@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::bench::{Bench, await_that};
 use crate::host::{Host, Place};
 use crate::proxy::Proxy;
+use crate::release::small;
 
 struct Stage {
     bench: Bench,
@@ -94,7 +95,7 @@ impl Stage {
     }
 }
 
-fn hooks(hooks: Value) -> String {
+fn hooks(hooks: &Value) -> String {
     hooks.to_string()
 }
 
@@ -107,8 +108,8 @@ fn hook_states(run: &Value) -> Vec<(String, String)> {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_waits_for_its_hooks_in_their_order_and_tells_its_end() {
     let told = json!({
-        "pre-upgrade": hooks(json!([{"name": "second", "weight": 5}, {"name": "first", "weight": -5}])),
-        "post-upgrade": hooks(json!([{"name": "after"}])),
+        "pre-upgrade": hooks(&json!([{"name": "second", "weight": 5}, {"name": "first", "weight": -5}])),
+        "post-upgrade": hooks(&json!([{"name": "after"}])),
         "answer.second": "pending",
     });
     let Some(stage) = Stage::new("lifecycle-order", told).await else { return };
@@ -152,7 +153,7 @@ async fn a_change_waits_for_its_hooks_in_their_order_and_tells_its_end() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_whose_hook_fails_is_not_begun_until_somebody_has_it_tried_again_or_passed_over() {
-    let told = json!({"pre-upgrade": hooks(json!([{"name": "guard"}])), "answer.guard": "fail"});
+    let told = json!({"pre-upgrade": hooks(&json!([{"name": "guard"}])), "answer.guard": "fail"});
     let Some(stage) = Stage::new("lifecycle-fails", told).await else { return };
     let _host = stage.start().await;
     stage.bench.make("changes", "shop", json!({"version": 1})).await;
@@ -194,7 +195,7 @@ async fn a_change_whose_hook_fails_is_not_begun_until_somebody_has_it_tried_agai
 #[tokio::test(flavor = "multi_thread")]
 async fn attempts_time_outs_and_failures_that_do_not_matter_end_as_they_were_planned() {
     let told = json!({
-        "pre-upgrade": hooks(json!([
+        "pre-upgrade": hooks(&json!([
             {"name": "late", "weight": 1, "timeoutSeconds": 1, "ignore": true},
             {"name": "may-fail", "weight": 2, "ignore": true},
             {"name": "asked-again", "weight": 3},
@@ -223,7 +224,7 @@ async fn attempts_time_outs_and_failures_that_do_not_matter_end_as_they_were_pla
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_plugin_that_traps_or_breaks_the_contract_holds_up_its_change_and_nothing_else() {
-    let told = json!({"pre-upgrade": hooks(json!([{"name": "guard"}])), "plan": "panic"});
+    let told = json!({"pre-upgrade": hooks(&json!([{"name": "guard"}])), "plan": "panic"});
     let Some(stage) = Stage::new("lifecycle-traps", told).await else { return };
     let _host = stage.start().await;
     stage.bench.make("changes", "shop", json!({"version": 1})).await;
@@ -245,7 +246,7 @@ async fn a_plugin_that_traps_or_breaks_the_contract_holds_up_its_change_and_noth
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hook_that_needs_a_person_begins_when_one_says_so() {
-    let told = json!({"pre-upgrade": hooks(json!([{"name": "window", "approval": true}]))});
+    let told = json!({"pre-upgrade": hooks(&json!([{"name": "window", "approval": true}]))});
     let Some(stage) = Stage::new("lifecycle-approval", told).await else { return };
     let _host = stage.start().await;
     stage.bench.make("changes", "shop", json!({"version": 1})).await;
@@ -260,9 +261,9 @@ async fn a_hook_that_needs_a_person_begins_when_one_says_so() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rollback_hands_over_what_was_made_before_the_change_that_it_undoes() {
     let told = json!({
-        "pre-upgrade": hooks(json!([{"name": "guard"}])),
-        "pre-rollback": hooks(json!([{"name": "find"}])),
-        "post-rollback": hooks(json!([{"name": "restore"}])),
+        "pre-upgrade": hooks(&json!([{"name": "guard"}])),
+        "pre-rollback": hooks(&json!([{"name": "find"}])),
+        "post-rollback": hooks(&json!([{"name": "restore"}])),
     });
     let Some(stage) = Stage::new("lifecycle-rollback", told).await else { return };
     let _host = stage.start().await;
@@ -286,7 +287,7 @@ async fn a_rollback_hands_over_what_was_made_before_the_change_that_it_undoes() 
 async fn what_was_begun_before_a_change_is_ended_after_it_whatever_becomes_of_it() {
     let ensured = |colour: &str| {
         hooks(
-            json!([{"name": "freeze", "ensurePost": true, "colour": colour}, {"name": "guard", "weight": 1}]),
+            &json!([{"name": "freeze", "ensurePost": true, "colour": colour}, {"name": "guard", "weight": 1}]),
         )
     };
     let told = json!({"pre-upgrade": ensured("red"), "answer.guard": "done"});
@@ -332,7 +333,7 @@ async fn what_was_begun_before_a_change_is_ended_after_it_whatever_becomes_of_it
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_that_makes_way_for_another_ends_its_hooks_first() {
     let told = json!({
-        "pre-upgrade": hooks(json!([{"name": "guard", "ensurePost": true}])), "answer.guard": "pending", "cancel": "retry",
+        "pre-upgrade": hooks(&json!([{"name": "guard", "ensurePost": true}])), "answer.guard": "pending", "cancel": "retry",
     });
     let Some(stage) = Stage::new("lifecycle-superseded", told).await else { return };
     let _host = stage.start().await;
@@ -373,7 +374,7 @@ async fn a_change_that_makes_way_for_another_ends_its_hooks_first() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_plugin_is_to_guard_waits_while_it_is_not_at_work() {
-    let told = json!({"pre-upgrade": hooks(json!([{"name": "guard"}]))});
+    let told = json!({"pre-upgrade": hooks(&json!([{"name": "guard"}]))});
     let Some(bench) = Bench::new("lifecycle-absent").await else { return };
     let kubeconfig = bench.cluster.kubeconfig_text().unwrap();
     let mut stage = Stage::on(bench, &kubeconfig);
@@ -401,8 +402,8 @@ async fn the_host_may_die_after_any_write_of_a_change_and_every_hook_has_done_it
     let stage = Stage::on(bench, &proxy.kubeconfig());
     stage
         .tell(json!({
-            "pre-upgrade": hooks(json!([{"name": "freeze", "ensurePost": true}, {"name": "guard", "weight": 1}])),
-            "post-upgrade": hooks(json!([{"name": "after"}])),
+            "pre-upgrade": hooks(&json!([{"name": "freeze", "ensurePost": true}, {"name": "guard", "weight": 1}])),
+            "post-upgrade": hooks(&json!([{"name": "after"}])),
         }))
         .await;
     for n in 1.. {
@@ -452,4 +453,51 @@ async fn the_host_may_die_after_any_write_of_a_change_and_every_hook_has_done_it
             return;
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_release_waits_for_those_who_take_part_in_its_changes() {
+    let Some(bench) = Bench::new("lifecycle-release").await else { return };
+    let kubeconfig = bench.cluster.kubeconfig_text().unwrap();
+    let place = Place::with_project(&bench.namespace, &kubeconfig).with("--grant-requested");
+    place.install("watchman.wasm", &crate::bench::plugin("watchman.wasm"));
+    let _node = bench.node();
+    let stage = Stage { bench, place };
+    let guard = hooks(&json!([{"name": "guard"}]));
+    stage.tell(json!({"pre-upgrade": guard, "pre-delete": guard, "answer.guard": "pending"})).await;
+    let _host = stage.start().await;
+    stage.bench.make("player-stats", "stats", small(1)).await;
+    let deployed = async |revision: u64| {
+        await_that(format!("revision {revision} is deployed"), async || {
+            let revisions = stage.bench.revisions("stats").await;
+            let there = revisions.last() == Some(&(revision, "deployed".to_owned()));
+            if there { Ok(()) } else { Err(format!("{revisions:?}")) }
+        })
+        .await;
+    };
+    deployed(1).await;
+    stage.bench.respec("player-stats", "stats", small(2)).await;
+    let waits = ("Reconciling", "True");
+    stage.bench.await_condition("player-stats", "stats", waits, &["WaitingForHooks", "watchman/guard"]).await;
+    assert_eq!(stage.bench.revisions("stats").await.len(), 1, "the upgrade has begun");
+    stage.tell_now("answer.guard", "done").await;
+    deployed(2).await;
+    let upgrade = stage.runs().await.into_iter().find(|run| run["spec"]["phase"] == "pre-upgrade").unwrap();
+    let change = upgrade["spec"]["change"].as_str().unwrap();
+    assert_eq!(stage.await_state("post-upgrade", change, "Succeeded").await["spec"]["ending"], "Succeeded");
+    assert_eq!(upgrade["spec"]["details"]["release"], "stats");
+
+    stage.tell_now("answer.guard", "pending").await;
+    stage.bench.delete(&stage.bench.path("player-stats", "stats")).await;
+    stage.bench.await_condition("player-stats", "stats", waits, &["WaitingForHooks"]).await;
+    assert!(
+        stage.bench.object("deployments", "stats-player-stats").await.is_ok()
+            || !stage.bench.revisions("stats").await.is_empty()
+    );
+    stage.tell_now("answer.guard", "done").await;
+    await_that("the object is gone", async || match stage.bench.object("player-stats", "stats").await {
+        Ok(object) => Err(object["status"].to_string()),
+        Err(_) => Ok(()),
+    })
+    .await;
 }

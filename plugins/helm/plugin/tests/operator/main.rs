@@ -8,6 +8,7 @@
     reason = "tests"
 )]
 
+mod announced;
 mod by_hand;
 mod crash;
 mod depends;
