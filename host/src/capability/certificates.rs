@@ -47,15 +47,17 @@ impl HookState {
             let certificates = certificate::facts(&text).into_iter().map(wit_certificate).collect();
             Entry { key, certificates }
         });
-        let annotations = found.pointer("/metadata/annotations");
-        let note = annotations.and_then(|all| all.get(NOTE)).and_then(Value::as_str).map(ToOwned::to_owned);
-        Ok(Some(Facts { entries: entries.collect(), note }))
+        Ok(Some(Facts { entries: entries.collect(), note: note_of(&found) }))
     }
 
     async fn issue_certificate(&mut self, order: Order) -> Result<(), Error> {
         let secret = named(order.secret);
         if order.note.len() > LONGEST_NOTE {
             return Err(Error::Invalid(format!("the note has more than {LONGEST_NOTE} bytes")));
+        }
+        // A Secret that people made may be of use to others; nothing of it is touched, its owner references neither.
+        if self.secret(&secret).await?.is_some_and(|found| note_of(&found).is_none()) {
+            return Err(Error::Unusable(format!("{secret} was not made by an order and is left as it is")));
         }
         let by = Named { namespace: secret.namespace.clone(), name: order.authority };
         let authority = self.authority(&by).await?;
@@ -97,6 +99,11 @@ impl HookState {
             Err(error) => Err(refused(by, &error)),
         }
     }
+}
+
+fn note_of(secret: &Value) -> Option<String> {
+    let annotations = secret.pointer("/metadata/annotations")?;
+    annotations.get(NOTE).and_then(Value::as_str).map(ToOwned::to_owned)
 }
 
 fn wit_certificate(facts: certificate::Facts) -> Certificate {

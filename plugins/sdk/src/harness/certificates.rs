@@ -24,13 +24,15 @@ impl IssuerOfTests for Session {
         let Some(secret) = self.used(namespace, name)? else { return Ok(None) };
         let entries = secret.get("data").and_then(Value::as_object).into_iter().flatten();
         let entries = entries.map(|(key, text)| SecretEntry { key: key.clone(), certificates: facts(text) });
-        let note =
-            secret.pointer("/metadata/annotations").and_then(|all| all.get(NOTE)).and_then(Value::as_str);
-        Ok(Some(SecretFacts { entries: entries.collect(), note: note.map(str::to_owned) }))
+        Ok(Some(SecretFacts { entries: entries.collect(), note: note_of(&secret) }))
     }
 
     fn issue(&self, order: &CertificateOrder) -> Result<(), IdentityError> {
         let (namespace, name) = &order.secret;
+        if self.used(namespace, name)?.is_some_and(|found| note_of(&found).is_none()) {
+            let why = format!("Secret {namespace}/{name} was not made by an order and is left as it is");
+            return Err(IdentityError::Unusable(why));
+        }
         let (certificate, key) = self.authority(namespace, &order.authority)?;
         let made = sign((&certificate, &key), order, self.now());
         let (own, own_key) = made.map_err(|error| IdentityError::Invalid(error.to_string()))?;
@@ -83,6 +85,11 @@ impl Session {
         let failed = answers.into_iter().find_map(Result::err);
         failed.map_or(Ok(()), |error| Err(IdentityError::Denied(error.to_string())))
     }
+}
+
+fn note_of(secret: &Value) -> Option<String> {
+    let annotations = secret.pointer("/metadata/annotations")?;
+    annotations.get(NOTE).and_then(Value::as_str).map(str::to_owned)
 }
 
 fn facts(encoded: &Value) -> Vec<CertificateFacts> {

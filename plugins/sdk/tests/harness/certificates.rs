@@ -83,3 +83,19 @@ fn a_secret_that_is_not_there_is_none_and_one_that_may_not_be_used_is_refused() 
     assert_eq!(seen[0], Ok(None));
     assert!(matches!(seen.last(), Some(Err(IdentityError::Denied(_)))), "{seen:?}");
 }
+
+#[test]
+fn a_secret_that_people_made_is_left_as_it_is() {
+    let cluster = cluster();
+    let theirs = serde_json::json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "server", "namespace": "default"}});
+    cluster.create([theirs]).unwrap();
+    let before = secret(&cluster, "server");
+    let refused = Rc::new(RefCell::new(None));
+    let sink = Rc::clone(&refused);
+    let mut runner =
+        runner(&cluster, MANIFEST, move |ctx| *sink.borrow_mut() = ctx.certificates().issue(&order()).err());
+    runner.settle().unwrap();
+    let message = refused.borrow().as_ref().unwrap().to_string();
+    assert_eq!(message, "Secret default/server was not made by an order and is left as it is");
+    assert_eq!(secret(&cluster, "server"), before);
+}
