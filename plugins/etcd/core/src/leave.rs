@@ -98,9 +98,9 @@ fn is_over(situation: &Situation<'_>, change: &Change, member: &Member<'_>) -> b
     let spare = situation.voter_count() > situation.plan.size;
     match change.reason {
         Some(LeaveReason::ScaleDown | LeaveReason::Outdated) => {
-            !spare || (member.is_fit() && situation.first_unfit(member.name()).is_some())
+            // The kubelet may not have found it well again yet.
+            !spare || (member.is_healthy() && situation.first_unfit(member.name()).is_some())
         }
-        // The kubelet may not have looked yet.
         Some(LeaveReason::Dead) => member.is_healthy(),
         Some(LeaveReason::DataLost) => member.data() == Data::Present,
         Some(LeaveReason::Corrupt) => !situation.is_corrupt(member),

@@ -10,7 +10,7 @@ use crate::{
     manifest::storage_of,
     member::{Data, Member},
     observed::{AlarmKind, HookState},
-    old_log,
+    old_log, patience,
     planted::{self, Defect},
     quantity,
     situation::Situation,
@@ -287,6 +287,9 @@ pub(crate) fn scale(situation: &Situation<'_>, aim: &Aim) -> Option<Step> {
     }
     let wanted = wanted(situation, aim);
     if voters >= wanted {
+        return None;
+    }
+    if patience::until(situation).is_some() {
         return None;
     }
     if situation.has_alarm(AlarmKind::Corrupt) {

@@ -68,7 +68,8 @@ pub(crate) fn look(ctx: &Context, object: &ClusterObject, record: Record, view: 
         record,
         ..Observed::default()
     };
-    let is_new = observed.record == Record::default() && !observed.announced && !cluster.deleting;
+    let begun = !observed.record.members.is_empty() || observed.record.cluster_id.is_some();
+    let is_new = !begun && !observed.announced && !cluster.deleting;
     let held_back = pending.holds_back().filter(|_| is_new);
     Ok(Seen { cluster, observed, speaker, held_back })
 }

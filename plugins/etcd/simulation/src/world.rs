@@ -42,6 +42,8 @@ pub struct World {
     pub leaders: Leaders,
     /// What the names of images that cannot be had contain.
     pub missing_images: Vec<String>,
+    /// Nodes start no container that was never started.
+    pub full: bool,
     /// The next uid and the next value of a client.
     pub counter: u64,
     /// Values that clients were told are kept, by cluster.
@@ -122,6 +124,7 @@ impl World {
             objects,
             leaders: Leaders::new(),
             missing_images: Vec::new(),
+            full: false,
             counter: 0,
             kept: Vec::new(),
             faults: 0,

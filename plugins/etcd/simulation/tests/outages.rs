@@ -4,8 +4,12 @@
 mod tests {
     use etcd_api::{ChangeKind, EtcdClusterSpec};
     use etcd_simulation::{
-        Order, Play, Scene, Step, Who, environment::Happening, fault::Fault, world::World,
+        Order, Play, Scene, Step, Who,
+        environment::Happening,
+        fault::Fault,
+        world::{Backup, World},
     };
+    use jiff::SignedDuration;
 
     fn ends_well(size: i32, claims: bool, steps: Vec<Step>) {
         let scene = Scene { steps, ..Scene::of(size, "3.5.35", claims) };
@@ -313,6 +317,89 @@ mod tests {
             });
             ask(&mut play.world, |spec| spec.version = "3.7.3".to_owned());
             play.run(&Scene { steps: Vec::new(), ..scene });
+            play.verdict().unwrap_or_else(|wrong| panic!("claims: {claims}: {wrong}\n{}", play.story()));
+        }
+    }
+
+    /// A restore into a cluster that is not there yet, up to when its first member runs.
+    fn first_on_a_backup(claims: bool) -> (Scene, Play) {
+        let scene = Scene::of(1, "3.6.16", claims);
+        let mut play = Play::new(&scene, Order::Fixed, Vec::new()).traced();
+        play.world.backup = Some(Backup { uid: "r-1".to_owned(), values: (0..100).collect() });
+        until(&mut play, &scene, |world| !world.objects.pods.is_empty());
+        (scene, play)
+    }
+
+    #[test]
+    fn a_first_member_on_a_backup_goes_on_with_it_however_long_its_node_is_gone() {
+        for claims in [false, true] {
+            let (scene, mut play) = first_on_a_backup(claims);
+            let pod = play.world.pod_names().remove(0);
+            play.fail(&Fault::LoseNode(pod.clone()));
+            play.world.now += SignedDuration::from_mins(40);
+            assert!(play.advance(&scene));
+            play.fail(&Fault::ForcePod(pod));
+            play.run(&scene);
+            play.verdict().unwrap_or_else(|wrong| panic!("claims: {claims}: {wrong}\n{}", play.story()));
+            assert!(play.world.cluster().is_some(), "{}", play.story());
+        }
+    }
+
+    #[test]
+    fn a_cluster_whose_first_data_is_not_the_backup_does_not_begin_empty_and_says_so() {
+        for claims in [false, true] {
+            let (scene, mut play) = first_on_a_backup(claims);
+            play.world.backup.as_mut().unwrap().values.clear();
+            until(&mut play, &scene, |world| {
+                world.objects.owner.as_ref().unwrap().record.refused_restore.is_some()
+            });
+            play.world.backup.as_mut().unwrap().values = (0..100).collect();
+            play.run(&scene);
+            play.verdict().unwrap_or_else(|wrong| panic!("claims: {claims}: {wrong}\n{}", play.story()));
+            let pods = play.world.pod_names();
+            assert!(play.world.cluster().is_none() && pods.is_empty(), "{pods:?}\n{}", play.story());
+        }
+    }
+
+    /// Its claim is still there when its memory is gone, and goes: it was no member.
+    #[test]
+    fn a_claim_that_is_about_to_go_is_not_taken_for_a_member_when_nothing_is_remembered() {
+        let scene = Scene::of(1, "3.6.16", true);
+        let mut play = Play::new(&scene, Order::Fixed, Vec::new()).traced();
+        until(&mut play, &scene, |world| !world.objects.claims.is_empty());
+        let name = play.world.objects.claims.keys().next().unwrap().clone();
+        play.world.objects.claim_mut(&name).unwrap().seen.terminating = true;
+        let owner = play.world.objects.owner.as_mut().unwrap();
+        owner.record = std::rc::Rc::default();
+        owner.version += 1;
+        play.world.object_changed();
+        play.operator.restart(0);
+        play.run(&scene);
+        play.verdict().unwrap_or_else(|wrong| panic!("{wrong}\n{}", play.story()));
+    }
+
+    #[test]
+    fn members_that_never_start_are_tried_at_longer_and_longer_intervals_until_the_spec_changes() {
+        for claims in [false, true] {
+            let scene = Scene::of(3, "3.6.16", claims);
+            let mut play = Play::new(&scene, Order::Fixed, Vec::new()).traced();
+            until(&mut play, &scene, |world| world.endpoints().len() == 3);
+            play.world.full = true;
+            ask(&mut play.world, |spec| spec.size = 4);
+            let (before, end) = (play.story().len(), play.world.now + SignedDuration::from_hours(3));
+            until(&mut play, &scene, |world| world.now >= end);
+            let tries = play.story().split_off(before).matches("MemberAdd").count();
+            assert!((8..16).contains(&tries), "claims: {claims}: {tries}\n{}", play.story());
+            until(&mut play, &scene, |world| {
+                let standing = format!("{:?}", world.standing);
+                standing.contains("does not come up") && standing.contains("the next one is added at")
+            });
+            let now = play.world.now;
+            play.world.full = false;
+            ask(&mut play.world, |spec| spec.size = 5);
+            until(&mut play, &scene, |world| world.pod_names().len() == 4);
+            assert!(play.world.now.duration_since(now) < SignedDuration::from_secs(30));
+            play.run(&scene);
             play.verdict().unwrap_or_else(|wrong| panic!("claims: {claims}: {wrong}\n{}", play.story()));
         }
     }
