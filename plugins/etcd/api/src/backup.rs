@@ -129,7 +129,7 @@ pub struct BackupPolicy {
     pub retention: Option<Retention>,
     /// What has to be shown of a backup before it counts. *(Pilothouse)*
     pub verification: Verification,
-    /// Delete the backups with the `EtcdBackup`. *(Pilothouse)*
+    /// Delete the backups with the `EtcdBackup`: those of its path if it repeats, else the one that it took. *(Pilothouse)*
     pub delete_with_object: bool,
 }
 
@@ -207,6 +207,9 @@ pub struct BackupStatus {
     /// The backup that is being taken. *(Pilothouse)*
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<BackupRun>,
+    /// Keys under which something may stand that did not turn out to be a backup, until it is deleted. *(Pilothouse)*
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub discarded: Vec<String>,
     /// When the last backup that was begun had been due; for one that repeats, before the first: when it was first seen.
     /// *(Pilothouse)*
     #[serde(skip_serializing_if = "Option::is_none")]

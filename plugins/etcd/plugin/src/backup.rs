@@ -1,13 +1,15 @@
 //! One `EtcdBackup`: a snapshot from the member that knows most, streamed into a store by the host, read back and checked.
 
+mod discard;
 pub(crate) mod place;
+mod remove;
 mod source;
 mod step;
 
 use etcd_api::{BackupState, BackupStatus, EtcdBackupSpec, Verification, names};
 use etcd_core::backup::{Due, due};
 use jiff::{SignedDuration, Timestamp};
-use pilothouse_sdk::{Context, Error, Gvk, ObjectRef, Outcome, Reconciler, Resource, Watch};
+use pilothouse_sdk::{Context, Error, Finalized, Gvk, ObjectRef, Outcome, Reconciler, Resource, Watch};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -44,17 +46,14 @@ impl Reconciler for Backups {
     type Resource = BackupObject;
 
     fn reconcile(&self, ctx: &Context, object: &BackupObject) -> Result<Outcome, Error> {
-        let Settings { stores, .. } = ctx.config()?;
         let known = object.status()?;
-        let namespace = object.metadata.namespace.as_str();
-        let place = unsupported(&object.spec)
-            .map_or_else(|| Place::of(place::of_backup(&object.spec), namespace, &stores), Err);
-        let place = match place {
-            Ok(place) => place,
+        let backup = match Backup::of(ctx, object)? {
+            Ok(backup) => backup,
             Err(why) => return Ok(object.told(Outcome::stalled("InvalidSpec", why), &known)),
         };
-        let now = Timestamp::try_from(ctx.now()).unwrap_or_default();
-        let backup = Backup { ctx, object, place, now };
+        let now = backup.now;
+        let known = backup.discard(known)?;
+        let left = !known.discarded.is_empty();
         let outcome = match &known.run {
             Some(run) if run.state == BackupState::Waiting && now < run.started => {
                 let wait = backup.until(run.started);
@@ -68,17 +67,26 @@ impl Reconciler for Backups {
             Some(run) => backup.stream(known.clone(), run.clone())?,
             None => backup.wait(known)?,
         };
-        Ok(outcome)
+        Ok(if left { outcome.requeue_within(discard::RETRY) } else { outcome })
+    }
+
+    fn finalize(&self, ctx: &Context, object: &BackupObject) -> Result<Finalized, Error> {
+        if !object.spec.backup_policy.as_ref().is_some_and(|policy| policy.delete_with_object) {
+            return Ok(Finalized::Done);
+        }
+        let known = object.status()?;
+        match Backup::of(ctx, object)? {
+            Ok(backup) => backup.remove(&known),
+            Err(why) => Ok(Finalized::waiting(object.told(remove::stuck(&why), &known))),
+        }
     }
 }
 
 /// What is asked for and not done by this version.
 fn unsupported(spec: &EtcdBackupSpec) -> Option<String> {
     let policy = spec.backup_policy.as_ref()?;
-    if policy.verification == Verification::Restore {
-        return Some("backupPolicy.verification Restore is not supported yet".to_owned());
-    }
-    policy.delete_with_object.then(|| "backupPolicy.deleteWithObject is not supported yet".to_owned())
+    let restore = policy.verification == Verification::Restore;
+    restore.then(|| "backupPolicy.verification Restore is not supported yet".to_owned())
 }
 
 impl BackupObject {
@@ -103,9 +111,8 @@ impl BackupObject {
 
     /// Asks to be called when Secrets that are used change.
     fn watched(&self, outcome: Outcome) -> Outcome {
-        let s3 = self.spec.s3.as_ref().map(|source| source.aws_secret.clone());
-        let gcs = self.spec.gcs.as_ref().map(|source| source.gcp_secret.clone());
-        let secrets = [s3, gcs, self.spec.client_tls_secret.clone()];
+        let login = place::of_backup(&self.spec).secret().map(str::to_owned);
+        let secrets = [login, self.spec.client_tls_secret.clone()];
         secrets.into_iter().flatten().filter(|name| !name.is_empty()).fold(outcome, |outcome, name| {
             let secret = ObjectRef::new(Gvk::new("", "v1", "Secret"), self.metadata.namespace.as_str(), name);
             outcome.watch(Watch::object(secret))
@@ -119,6 +126,21 @@ struct Backup<'a> {
     object: &'a BackupObject,
     place: Place,
     now: Timestamp,
+}
+
+impl<'a> Backup<'a> {
+    /// The place that the object names.
+    ///
+    /// # Errors
+    /// What is wrong with its spec, as the inner one.
+    fn of(ctx: &'a Context, object: &'a BackupObject) -> Result<Result<Self, String>, Error> {
+        let Settings { stores, .. } = ctx.config()?;
+        let now = Timestamp::try_from(ctx.now()).unwrap_or_default();
+        let namespace = object.metadata.namespace.as_str();
+        let place = unsupported(&object.spec)
+            .map_or_else(|| Place::of(place::of_backup(&object.spec), namespace, &stores), Err);
+        Ok(place.map(|place| Self { ctx, object, place, now }))
+    }
 }
 
 impl Backup<'_> {

@@ -20,12 +20,17 @@ const PAUSE: SignedDuration = SignedDuration::from_secs(10);
 /// Larger than etcd recommends a database to be by far.
 const LARGEST: u64 = 64 << 30;
 /// Names of the transfers behind a call.
-const SNAPSHOT: &str = "snapshot";
-const CHECK: &str = "check";
+pub(super) const SNAPSHOT: &str = "snapshot";
+pub(super) const CHECK: &str = "check";
 
 impl Backup<'_> {
     /// Chooses the member and the key, and writes both down before anything is begun.
-    pub(super) fn begin(&self, known: BackupStatus, due: Timestamp, attempt: u32) -> Result<Outcome, Error> {
+    pub(super) fn begin(
+        &self,
+        mut known: BackupStatus,
+        due: Timestamp,
+        attempt: u32,
+    ) -> Result<Outcome, Error> {
         let run = BackupRun {
             state: BackupState::Streaming,
             due,
@@ -45,6 +50,8 @@ impl Backup<'_> {
         let path = self.place.path.as_str();
         let key =
             if self.repeats() { Key::new(path, member.revision, self.now).text } else { path.to_owned() };
+        // It is written anew, or looked at anew.
+        known.discarded.retain(|other| *other != key);
         let artefact = Artefact {
             uri: self.place.uri(&key),
             revision: member.revision,
@@ -58,7 +65,9 @@ impl Backup<'_> {
 
     /// Streams the snapshot into the store. The host does it behind the call, and begins anew if it dies over it.
     pub(super) fn stream(&self, known: BackupStatus, run: BackupRun) -> Result<Outcome, Error> {
-        let Some(key) = self.key(&run) else { return self.begin(known, run.due, run.attempt) };
+        let Some(key) = self.key(&run) else {
+            return self.begin(self.condemn(known, &run, false), run.due, run.attempt);
+        };
         let source = match self.source()? {
             Ok(source) => source,
             Err(why) => return Ok(self.failed(known, run, why)),
@@ -94,7 +103,9 @@ impl Backup<'_> {
 
     /// Reads the object back: it has to be there, whole, and what was sent.
     pub(super) fn verify(&self, known: BackupStatus, run: BackupRun) -> Result<Outcome, Error> {
-        let Some(key) = self.key(&run) else { return self.begin(known, run.due, run.attempt) };
+        let Some(key) = self.key(&run) else {
+            return self.begin(self.condemn(known, &run, false), run.due, run.attempt);
+        };
         let sha256 =
             run.artefact.as_ref().map(|artefact| artefact.sha256.clone()).filter(|sha256| !sha256.is_empty());
         let proof = Proof { sha256, sha256_trailer: true };
@@ -113,11 +124,8 @@ impl Backup<'_> {
 
     /// The key that was written down for this run, if it is of the place that is asked for now.
     fn key(&self, run: &BackupRun) -> Option<String> {
-        let uri = &run.artefact.as_ref()?.uri;
-        let key = uri.strip_prefix(&self.place.store.url)?.strip_prefix('/')?;
-        let ours =
-            if self.repeats() { Key::read(&self.place.path, key).is_some() } else { key == self.place.path };
-        ours.then(|| key.to_owned())
+        let key = self.key_in(&run.artefact.as_ref()?.uri)?;
+        (self.repeats() != (key == self.place.path)).then_some(key)
     }
 
     /// What came of a transfer so far.
@@ -138,8 +146,10 @@ impl Backup<'_> {
                 done(&mut run, progress);
                 self.on(known, run, "Verifying", "the backup is being read back")
             }
-            TransferState::Failed { message, .. } => {
+            TransferState::Failed { reason, message } => {
                 self.ctx.blob().forget(name);
+                let passes = ["Unavailable", "StoreUnavailable", "Exhausted"].contains(&reason.as_str());
+                let known = self.condemn(known, &run, !passes);
                 self.failed(known, run, message)
             }
             TransferState::Running => {
@@ -181,6 +191,13 @@ impl Backup<'_> {
 
     /// Tries again later, or gives this backup up.
     fn failed(&self, known: BackupStatus, run: BackupRun, why: String) -> Outcome {
+        let known = self.condemn(known, &run, false);
+        let left = !known.discarded.is_empty();
+        let outcome = self.again_or_not(known, run, why);
+        if left { outcome.requeue_within(AT_ONCE) } else { outcome }
+    }
+
+    fn again_or_not(&self, known: BackupStatus, run: BackupRun, why: String) -> Outcome {
         let attempt = run.attempt;
         if attempt < ATTEMPTS {
             let pause = PAUSE * (1 << attempt.saturating_sub(1).min(10));
@@ -211,7 +228,7 @@ impl Backup<'_> {
         self.ctx.count("backups", 1.0, &[("result", "succeeded")]);
         let mut message =
             format!("{} at revision {}, {} bytes", artefact.uri, artefact.revision, artefact.size);
-        if let Err(error) = self.prune() {
+        if let Err(error) = self.prune(&known.discarded) {
             message = format!("{message}; older ones could not be deleted: {error}");
         }
         let status = BackupStatus {
@@ -230,26 +247,31 @@ impl Backup<'_> {
         self.object.told(outcome, &status)
     }
 
-    /// Deletes what is not kept any more. Only keys of this very backup are looked at.
-    fn prune(&self) -> Result<(), BlobError> {
+    /// Deletes what is not kept any more. Only keys of this very backup are looked at, and only backups count.
+    fn prune(&self, discarded: &[String]) -> Result<(), BlobError> {
         if !self.repeats() {
             return Ok(());
         }
-        let (blob, store) = (self.ctx.blob(), &self.place.store);
+        let mut keys = self.keys()?;
+        keys.retain(|key| !discarded.contains(&key.text));
+        for key in expired(&self.policy(), keys) {
+            info!(self.ctx, "{} is not kept any more", key.text);
+            self.ctx.blob().delete(&self.place.store, &key.text)?;
+        }
+        Ok(())
+    }
+
+    /// Keys of this very backup, if it repeats.
+    pub(super) fn keys(&self) -> Result<Vec<Key>, BlobError> {
         let (directory, _) = self.place.path.rsplit_once('/').unwrap_or_default();
         let (mut keys, mut after) = (Vec::new(), None);
         loop {
-            let page = blob.list(store, directory, after.as_deref(), 1_000)?;
+            let page = self.ctx.blob().list(&self.place.store, directory, after.as_deref(), 1_000)?;
             keys.extend(page.objects.iter().filter_map(|object| Key::read(&self.place.path, &object.key)));
             after = page.next;
             if after.is_none() {
-                break;
+                return Ok(keys);
             }
         }
-        for key in expired(&self.policy(), keys) {
-            info!(self.ctx, "{} is not kept any more", key.text);
-            blob.delete(store, &key.text)?;
-        }
-        Ok(())
     }
 }

@@ -12,9 +12,9 @@ use sha2::Digest as _;
 
 use crate::{MANIFEST, definitions};
 
-const STORE: &str = "s3+http://minio.default.svc:9000/backups";
+pub(crate) const STORE: &str = "s3+http://minio.default.svc:9000/backups";
 
-fn reference() -> ObjectRef {
+pub(crate) fn reference() -> ObjectRef {
     ObjectRef::new(Gvk::new("etcd.database.coreos.com", "v1beta2", "EtcdBackup"), "default", "daily")
 }
 
@@ -29,12 +29,12 @@ fn backup(policy: &Value) -> Value {
 }
 
 /// A member whose revision can be set, and whose snapshots tell it.
-struct Member {
-    revision: Rc<RefCell<i64>>,
-    cut: Rc<RefCell<bool>>,
+pub(crate) struct Member {
+    pub(crate) revision: Rc<RefCell<i64>>,
+    pub(crate) cut: Rc<RefCell<bool>>,
 }
 
-fn snapshot(revision: i64) -> Vec<u8> {
+pub(crate) fn snapshot(revision: i64) -> Vec<u8> {
     let mut content = format!("data at {revision}").into_bytes();
     let trailer = sha2::Sha256::digest(&content);
     content.extend(trailer);
@@ -65,7 +65,7 @@ fn answer(request: &HttpRequest, revision: i64, cut: bool) -> Result<HttpAnswer,
     Ok(if cut { answer.breaks_off() } else { answer.piece(line(rest)) })
 }
 
-fn cluster(policy: &Value) -> (Cluster, Member) {
+pub(crate) fn cluster(policy: &Value) -> (Cluster, Member) {
     let cluster = Cluster::new();
     for definition in definitions() {
         cluster.define(&definition).unwrap();
@@ -77,11 +77,11 @@ fn cluster(policy: &Value) -> (Cluster, Member) {
     (cluster, member)
 }
 
-fn runner(cluster: &Cluster) -> Runner {
+pub(crate) fn runner(cluster: &Cluster) -> Runner {
     Runner::new(cluster, etcd_plugin::plugin).manifest(MANIFEST).unwrap()
 }
 
-fn status(cluster: &Cluster) -> Value {
+pub(crate) fn status(cluster: &Cluster) -> Value {
     let found: Value = cluster.kubectl().get_ref(&reference()).unwrap().unwrap();
     found["status"].clone()
 }

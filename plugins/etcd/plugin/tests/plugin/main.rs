@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod backup;
 #[cfg(test)]
+mod discard;
+#[cfg(test)]
 mod restore;
 
 #[cfg(test)]
