@@ -65,7 +65,7 @@ pub(crate) fn go_on(situation: &Situation<'_>, change: &Change, version: Version
     if situation.agreed().is_none() {
         return situation.wait(SOON, "QuorumLost", format!("waiting for a quorum to add member {name}"));
     }
-    if let Some(vain) = is_in_vain(situation, change, member, wanted) {
+    if let Some(vain) = is_in_vain(situation, change, member, (version, wanted)) {
         let step = leave::begin(situation, name, LeaveReason::Abandoned);
         let step = match &vain {
             Vain::Fails(why) => step.remember(|record| patience::failed(situation, record, why)),
@@ -121,7 +121,7 @@ fn is_in_vain(
     situation: &Situation<'_>,
     change: &Change,
     member: &Member<'_>,
-    wanted: usize,
+    (version, wanted): (Version, usize),
 ) -> Option<Vain> {
     let name = member.name();
     if situation.voter_count() >= wanted {
@@ -136,7 +136,11 @@ fn is_in_vain(
         return Some(Vain::Unneeded(why));
     }
     let late = situation.now.duration_since(change.since) > situation.plan.replace_after;
-    let stuck = member.pod.is_some_and(|pod| pod.terminating.is_some() || !repair::is_the_specs_fault(pod));
+    // The image of before may be gone: the others are brought to the version that is asked for then, and it follows.
+    let former = |pod| version != situation.plan.version && repair::lacks_image(pod);
+    let stuck = member
+        .pod
+        .is_some_and(|pod| pod.terminating.is_some() || !repair::is_the_specs_fault(pod) || former(pod));
     (late && stuck && !alive).then(|| {
         let why = member.pod.and_then(|pod| pod.waiting.as_ref()).map(|why| format!(": {why}"));
         Vain::Fails(format!("member {name} does not come up{}", why.unwrap_or_default()))

@@ -113,11 +113,11 @@ fn may_change_version(situation: &Situation<'_>, member: &Member<'_>, version: V
 }
 
 /// Was this member to go elsewhere, has not been seen well there, and is to go back to this version? What it was to go to may
-/// be forgotten by then: what counts is that the members were not all beyond this version when they were called back.
+/// be forgotten by then: what counts is that some of the members were still at this version when they were called back.
 pub(crate) fn is_taken_back(situation: &Situation<'_>, member: &Member<'_>, version: Version) -> bool {
     situation.record.upgrade.as_ref().is_some_and(|upgrade| {
         let from: Option<Version> = upgrade.from.parse().ok();
-        let stayed = from.is_some_and(|from| from.series() <= version.series());
+        let stayed = from.is_some_and(|from| from.series() == version.series());
         let pending = upgrade.pending.iter().any(|name| name == member.name());
         pending && (upgrade.to == member.record.version || (stayed && upgrade.to == version.to_string()))
     })

@@ -403,4 +403,56 @@ mod tests {
             play.verdict().unwrap_or_else(|wrong| panic!("claims: {claims}: {wrong}\n{}", play.story()));
         }
     }
+
+    #[test]
+    fn a_member_that_joins_is_not_the_first_one_to_run_another_minor() {
+        let both = || {
+            Step::Spec("version 3.6.16 and size 4", |spec| {
+                (spec.version, spec.size) = ("3.6.16".to_owned(), 4);
+            })
+        };
+        for claims in [false, true] {
+            let scene = Scene { steps: vec![both()], ..Scene::of(3, "3.5.35", claims) };
+            let mut play = Play::new(&scene, Order::Fixed, Vec::new()).traced();
+            until(&mut play, &scene, |world| world.pod_names().len() == 4);
+            assert!(play.world.announced.is_empty(), "nobody has prepared for it");
+            let versions: Vec<&str> =
+                play.world.objects.pods.values().map(|pod| pod.seen.version.as_str()).collect();
+            assert_eq!(versions, ["3.5.35"; 4]);
+            play.run(&scene);
+            play.verdict().unwrap_or_else(|wrong| panic!("claims: {claims}: {wrong}\n{}", play.story()));
+        }
+    }
+
+    #[test]
+    fn a_member_whose_former_image_is_gone_joins_after_the_others_were_upgraded() {
+        for claims in [false, true] {
+            let gone = Step::World("3.5.35 is gone and so is a member, and version 3.6.16", |world| {
+                world.missing_images.push("3.5.35".to_owned());
+                lose_one(world);
+                ask(world, |spec| spec.version = "3.6.16".to_owned());
+            });
+            ends_well(3, claims, vec![gone]);
+        }
+    }
+
+    #[test]
+    fn a_member_that_is_down_is_not_the_first_one_of_an_upgrade_that_is_still_prepared() {
+        for claims in [false, true] {
+            let scene = Scene { steps: vec![version("3.6.16")], ..Scene::of(3, "3.5.35", claims) };
+            let mut play = Play::new(&scene, Order::Fixed, Vec::new()).traced();
+            until(&mut play, &scene, |world| {
+                world.status.as_ref().is_some_and(|status| status.current_version == "3.6.16")
+            });
+            ask(&mut play.world, |spec| spec.version = "3.7.3".to_owned());
+            until(&mut play, &scene, |world| {
+                let owner = world.objects.owner.as_ref().unwrap();
+                owner.record.upgrade.as_ref().is_some_and(|upgrade| upgrade.logs.is_some())
+            });
+            let pod = followers(&play.world).remove(0);
+            play.fail(&if claims { Fault::Evict(pod) } else { Fault::Crash(pod) });
+            play.run(&Scene { steps: Vec::new(), ..scene });
+            play.verdict().unwrap_or_else(|wrong| panic!("claims: {claims}: {wrong}\n{}", play.story()));
+        }
+    }
 }
