@@ -117,9 +117,13 @@ fn may_change_version(situation: &Situation<'_>, member: &Member<'_>, version: V
 pub(crate) fn is_taken_back(situation: &Situation<'_>, member: &Member<'_>, version: Version) -> bool {
     situation.record.upgrade.as_ref().is_some_and(|upgrade| {
         let from: Option<Version> = upgrade.from.parse().ok();
+        let to: Option<Version> = upgrade.to.parse().ok();
+        let further = to.is_none_or(|to| to.series() < version.series());
         let stayed = from.is_some_and(|from| from.series() == version.series());
         let pending = upgrade.pending.iter().any(|name| name == member.name());
-        pending && (upgrade.to == member.record.version || (stayed && upgrade.to == version.to_string()))
+        pending
+            && !further
+            && (upgrade.to == member.record.version || (stayed && upgrade.to == version.to_string()))
     })
 }
 

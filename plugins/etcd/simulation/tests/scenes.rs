@@ -51,9 +51,13 @@ mod tests {
     /// Runs by chance that once went wrong.
     #[test]
     fn seeds_that_went_wrong_once_go_well() {
-        for (name, seed) in
-            [("a backup is restored, with claims", 5056), ("other storage, without claims", 5127)]
-        {
+        for (name, seed) in [
+            ("a backup is restored, with claims", 5056),
+            ("other storage, without claims", 5127),
+            ("two upgrades, with claims", 8112),
+            ("two upgrades, with claims", 8268),
+            ("two upgrades, without claims", 8172),
+        ] {
             let play = Journey::new(seed).play(&scene(name).expect(name), true);
             play.verdict().unwrap_or_else(|wrong| panic!("{name} by {seed}: {wrong}\n{}", play.story()));
         }
