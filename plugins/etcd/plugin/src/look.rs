@@ -15,6 +15,7 @@ use pilothouse_sdk::{Context, Error, Gvk, Kube, KubeError, Outcome};
 use serde_json::Value;
 
 use crate::{
+    budget::Budget,
     gateway::Gateway,
     members::{self, Members},
     object::ClusterObject,
@@ -78,7 +79,10 @@ fn ask(ctx: &Context, place: Place<'_>, tls: &Tls, pods: &[Value], record: &Reco
     let http = ctx.http();
     // Without it nobody answers, and why is what each of them is told to have answered.
     match secrets::introduce(&http, place, tls) {
-        Ok(()) => members::ask(&Gateway { http, place, secure: tls.clients() }, pods, record),
+        Ok(()) => {
+            let gateway = Gateway { http, place, secure: tls.clients() };
+            members::ask(&gateway, &Budget::new(ctx), pods, record)
+        }
         Err(error) => Members::silent(pods, &error.to_string()),
     }
 }

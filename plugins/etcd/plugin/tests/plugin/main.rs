@@ -5,6 +5,8 @@ mod backup;
 #[cfg(test)]
 mod discard;
 #[cfg(test)]
+mod hanging;
+#[cfg(test)]
 mod restore;
 
 #[cfg(test)]
