@@ -89,8 +89,9 @@ fn remove(
         let message = format!("member {} has to be removed before member {name}", other.name());
         return situation.note("MembershipChanging", message).remember(|record| record.change = None);
     }
+    // It begins again when it can be removed. Until then nothing else may wait for it: another one may have to be mended first.
     let message = format!("member {name} cannot be removed: the others would not be enough to agree");
-    situation.wait(SOON, "QuorumAtRisk", message)
+    situation.note("QuorumAtRisk", message).remember(|record| record.change = None)
 }
 
 /// Is there no reason any more for a voter to leave? It may have recovered, or more members may be asked for by now.

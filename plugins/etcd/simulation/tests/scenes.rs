@@ -57,6 +57,7 @@ mod tests {
             ("two upgrades, with claims", 8112),
             ("two upgrades, with claims", 8268),
             ("two upgrades, without claims", 8172),
+            ("an upgrade fails and is taken back, without claims", 20144),
         ] {
             let play = Journey::new(seed).play(&scene(name).expect(name), true);
             play.verdict().unwrap_or_else(|wrong| panic!("{name} by {seed}: {wrong}\n{}", play.story()));

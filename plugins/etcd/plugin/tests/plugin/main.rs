@@ -3,6 +3,9 @@
 #[cfg(test)]
 mod backup;
 #[cfg(test)]
+#[path = "../../../core/tests/snapshot/database.rs"]
+mod database;
+#[cfg(test)]
 mod discard;
 #[cfg(test)]
 mod hanging;
