@@ -177,7 +177,7 @@ pub enum Verification {
     /// The hash at the end of the snapshot, and that the store has as many bytes.
     #[default]
     Hash,
-    /// The same, and that a member can be started from it and has its revision.
+    /// The same, and that a member can be started from it and has its revision: in a pod of its own that is deleted afterwards.
     Restore,
 }
 
@@ -204,6 +204,9 @@ pub struct BackupStatus {
     /// The last backup that succeeded. *(Pilothouse)*
     #[serde(skip_serializing_if = "Option::is_none")]
     pub artefact: Option<Artefact>,
+    /// What was shown of it. *(Pilothouse)*
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verified: Option<Verification>,
     /// The backup that is being taken. *(Pilothouse)*
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<BackupRun>,
@@ -242,6 +245,10 @@ pub struct BackupRun {
     /// The member it is taken from, by its address.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub endpoint: String,
+    /// Since when a member is being started from it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub tried: Option<Timestamp>,
     /// What was uploaded, as soon as it is complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub artefact: Option<Artefact>,
@@ -257,6 +264,8 @@ pub enum BackupState {
     Streaming,
     /// It is in the store and being verified.
     Verifying,
+    /// A member is being started from it.
+    Trying,
     /// It failed and is tried again.
     Waiting,
 }

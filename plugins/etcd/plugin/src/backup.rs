@@ -5,8 +5,9 @@ pub(crate) mod place;
 mod remove;
 mod source;
 mod step;
+mod trial;
 
-use etcd_api::{BackupState, BackupStatus, EtcdBackupSpec, Verification, names};
+use etcd_api::{BackupState, BackupStatus, EtcdBackupSpec, names};
 use etcd_core::backup::{Due, due};
 use jiff::{SignedDuration, Timestamp};
 use pilothouse_sdk::{Context, Error, Finalized, Gvk, ObjectRef, Outcome, Reconciler, Resource, Watch};
@@ -64,6 +65,9 @@ impl Reconciler for Backups {
                 backup.begin(known.clone(), run.due, run.attempt + 1)?
             }
             Some(run) if run.state == BackupState::Verifying => backup.verify(known.clone(), run.clone())?,
+            Some(run) if run.state == BackupState::Trying => {
+                backup.go_on_trying(known.clone(), run.clone())?
+            }
             Some(run) => backup.stream(known.clone(), run.clone())?,
             None => backup.wait(known)?,
         };
@@ -82,13 +86,6 @@ impl Reconciler for Backups {
     }
 }
 
-/// What is asked for and not done by this version.
-fn unsupported(spec: &EtcdBackupSpec) -> Option<String> {
-    let policy = spec.backup_policy.as_ref()?;
-    let restore = policy.verification == Verification::Restore;
-    restore.then(|| "backupPolicy.verification Restore is not supported yet".to_owned())
-}
-
 impl BackupObject {
     fn status(&self) -> Result<BackupStatus, Error> {
         if self.status.is_null() {
@@ -98,8 +95,13 @@ impl BackupObject {
             .map_err(|error| Error::permanent("InvalidStatus", format!("the status cannot be read: {error}")))
     }
 
-    /// An outcome with this status.
+    /// An outcome with this status, and without children: what a trial needed is deleted.
     fn told(&self, outcome: Outcome, status: &BackupStatus) -> Outcome {
+        self.tells(outcome.children([(); 0]), status)
+    }
+
+    /// An outcome with this status.
+    fn tells(&self, outcome: Outcome, status: &BackupStatus) -> Outcome {
         let status = BackupStatus { observed_generation: self.metadata.generation(), ..status.clone() };
         let after = serde_json::to_value(&status).unwrap_or_default();
         let outcome = match difference(&self.status, &after) {
@@ -137,8 +139,7 @@ impl<'a> Backup<'a> {
         let Settings { stores, .. } = ctx.config()?;
         let now = Timestamp::try_from(ctx.now()).unwrap_or_default();
         let namespace = object.metadata.namespace.as_str();
-        let place = unsupported(&object.spec)
-            .map_or_else(|| Place::of(place::of_backup(&object.spec), namespace, &stores), Err);
+        let place = Place::of(place::of_backup(&object.spec), namespace, &stores);
         Ok(place.map(|place| Self { ctx, object, place, now }))
     }
 }

@@ -64,7 +64,7 @@ impl Backup<'_> {
     /// under its key else is an older backup.
     pub(super) fn condemn(&self, mut known: BackupStatus, run: &BackupRun, spoilt: bool) -> BackupStatus {
         let key = run.artefact.as_ref().and_then(|artefact| self.key_in(&artefact.uri));
-        let written = run.state == BackupState::Verifying && spoilt;
+        let written = matches!(run.state, BackupState::Verifying | BackupState::Trying) && spoilt;
         let key = key.filter(|key| written || *key != self.place.path);
         if let Some(key) = key.filter(|key| !known.discarded.contains(key)) {
             known.discarded.push(key);

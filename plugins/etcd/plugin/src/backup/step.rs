@@ -2,14 +2,15 @@
 
 use std::time::Duration;
 
-use etcd_api::{Artefact, BackupPolicy, BackupRun, BackupState, BackupStatus};
+use etcd_api::{Artefact, BackupPolicy, BackupRun, BackupState, BackupStatus, Verification};
 use etcd_core::backup::{Key, expired};
 use jiff::{SignedDuration, Timestamp};
 use pilothouse_sdk::{
-    BlobError, Encoding, Error, Event, HttpRequest, Outcome, Progress, Proof, Transfer, TransferState, info,
+    BlobError, Condition, Encoding, Error, Event, HttpRequest, Outcome, Progress, Proof, Transfer,
+    TransferState, info,
 };
 
-use super::Backup;
+use super::{Backup, trial::TRIAL};
 
 /// When to go on after something was written down.
 pub(super) const AT_ONCE: Duration = Duration::from_millis(50);
@@ -37,6 +38,7 @@ impl Backup<'_> {
             started: self.now,
             attempt,
             endpoint: String::new(),
+            tried: None,
             artefact: None,
         };
         let chosen = match self.source()? {
@@ -117,13 +119,17 @@ impl Backup<'_> {
             other => return Ok(self.moved(known, run, other, CHECK, |_, _| {})),
         };
         let (bytes, sha256) = progress;
-        let artefact = run.artefact.unwrap_or_default();
+        let artefact = run.artefact.clone().unwrap_or_default();
         let size = i64::try_from(bytes).unwrap_or(i64::MAX);
-        Ok(self.succeeded(known, run.due, Artefact { size, sha256, ..artefact }))
+        let artefact = Artefact { size, sha256, ..artefact };
+        if self.is_tried() {
+            return Ok(self.begin_trial(known, run, artefact));
+        }
+        Ok(self.succeeded(known, run.due, artefact, Verification::Hash))
     }
 
     /// The key that was written down for this run, if it is of the place that is asked for now.
-    fn key(&self, run: &BackupRun) -> Option<String> {
+    pub(super) fn key(&self, run: &BackupRun) -> Option<String> {
         let key = self.key_in(&run.artefact.as_ref()?.uri)?;
         (self.repeats() != (key == self.place.path)).then_some(key)
     }
@@ -179,7 +185,7 @@ impl Backup<'_> {
         self.object.spec.backup_policy.clone().unwrap_or_default()
     }
 
-    fn on(&self, known: BackupStatus, run: BackupRun, reason: &str, message: &str) -> Outcome {
+    pub(super) fn on(&self, known: BackupStatus, run: BackupRun, reason: &str, message: &str) -> Outcome {
         let status = BackupStatus { run: Some(run), ..known };
         self.object.told(Outcome::progressing(reason, message).requeue_after(AT_ONCE), &status)
     }
@@ -190,7 +196,7 @@ impl Backup<'_> {
     }
 
     /// Tries again later, or gives this backup up.
-    fn failed(&self, known: BackupStatus, run: BackupRun, why: String) -> Outcome {
+    pub(super) fn failed(&self, known: BackupStatus, run: BackupRun, why: String) -> Outcome {
         let known = self.condemn(known, &run, false);
         let left = !known.discarded.is_empty();
         let outcome = self.again_or_not(known, run, why);
@@ -202,7 +208,8 @@ impl Backup<'_> {
         if attempt < ATTEMPTS {
             let pause = PAUSE * (1 << attempt.saturating_sub(1).min(10));
             let started = self.now.saturating_add(pause).unwrap_or(Timestamp::MAX);
-            let run = BackupRun { state: BackupState::Waiting, started, artefact: None, ..run };
+            self.ctx.blob().forget(TRIAL);
+            let run = BackupRun { state: BackupState::Waiting, started, tried: None, artefact: None, ..run };
             let message =
                 format!("{why} (attempt {attempt} of {ATTEMPTS}; the next one begins at {started})");
             let outcome = Outcome::progressing("Retrying", message).requeue_after(self.until(started));
@@ -222,9 +229,15 @@ impl Backup<'_> {
         self.object.told(outcome, &status)
     }
 
-    fn succeeded(&self, known: BackupStatus, due: Timestamp, artefact: Artefact) -> Outcome {
-        self.ctx.blob().forget(SNAPSHOT);
-        self.ctx.blob().forget(CHECK);
+    /// It counts from now on.
+    pub(super) fn succeeded(
+        &self,
+        known: BackupStatus,
+        due: Timestamp,
+        artefact: Artefact,
+        verified: Verification,
+    ) -> Outcome {
+        [SNAPSHOT, CHECK, TRIAL].into_iter().for_each(|name| self.ctx.blob().forget(name));
         self.ctx.count("backups", 1.0, &[("result", "succeeded")]);
         let mut message =
             format!("{} at revision {}, {} bytes", artefact.uri, artefact.revision, artefact.size);
@@ -238,11 +251,13 @@ impl Backup<'_> {
             etcd_revision: artefact.revision,
             last_success_date: Some(self.now.to_string()),
             artefact: Some(artefact),
+            verified: Some(verified),
             run: None,
             last_schedule_time: Some(due),
             ..known
         };
-        let outcome = Outcome::ready().event(Event::normal("Backup Taken", message));
+        let outcome =
+            Outcome::ready().event(Event::normal("Backup Taken", message)).condition(shown(verified));
         let outcome = if self.repeats() { outcome.requeue_after(AT_ONCE) } else { outcome };
         self.object.told(outcome, &status)
     }
@@ -274,4 +289,13 @@ impl Backup<'_> {
             }
         }
     }
+}
+
+/// How the last backup that succeeded was verified.
+fn shown(verified: Verification) -> Condition {
+    let (reason, message) = match verified {
+        Verification::Hash => ("Hash", "it was read back and has the hash with which it was sent"),
+        Verification::Restore => ("Restore", "a member was started from it and has its revision"),
+    };
+    Condition::new("Verified", true).reason(reason).message(message)
 }

@@ -50,7 +50,7 @@ fn serve(cluster: &Cluster) -> Member {
     member
 }
 
-fn answer(request: &HttpRequest, revision: i64, cut: bool) -> Result<HttpAnswer, HttpError> {
+pub(crate) fn answer(request: &HttpRequest, revision: i64, cut: bool) -> Result<HttpAnswer, HttpError> {
     if request.url.ends_with("/v3/maintenance/status") {
         let header = json!({"cluster_id": "1", "member_id": "2", "revision": revision.to_string()});
         return Ok(HttpAnswer::json(&json!({"header": header, "version": "3.6.16", "leader": "2"})));
@@ -186,13 +186,4 @@ fn a_transfer_that_does_not_end_is_given_up_in_time() {
     cluster.hold_transfers(false);
     runner.run_for(Duration::from_mins(2)).unwrap();
     assert_eq!(status(&cluster)["succeeded"], true);
-}
-
-#[test]
-fn what_is_not_supported_is_said_and_not_passed_over() {
-    let (cluster, _member) = cluster(&json!({"verification": "Restore"}));
-    runner(&cluster).settle().unwrap();
-    let stalled = cluster.condition(&reference(), "Stalled").unwrap();
-    assert_eq!(stalled.reason, "InvalidSpec");
-    assert!(stalled.message.contains("not supported yet"), "{}", stalled.message);
 }

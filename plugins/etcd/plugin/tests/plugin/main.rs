@@ -11,6 +11,8 @@ mod discard;
 mod hanging;
 #[cfg(test)]
 mod restore;
+#[cfg(test)]
+mod trial;
 
 #[cfg(test)]
 const MANIFEST: &str = include_str!("../../plugin.yaml");
