@@ -7,7 +7,7 @@ mod source;
 mod step;
 mod trial;
 
-use etcd_api::{BackupState, BackupStatus, EtcdBackupSpec, names};
+use etcd_api::{BackupState, BackupStatus, EtcdBackupSpec, Verification, names};
 use etcd_core::backup::{Due, due};
 use jiff::{SignedDuration, Timestamp};
 use pilothouse_sdk::{Context, Error, Finalized, Gvk, ObjectRef, Outcome, Reconciler, Resource, Watch};
@@ -95,9 +95,17 @@ impl BackupObject {
             .map_err(|error| Error::permanent("InvalidStatus", format!("the status cannot be read: {error}")))
     }
 
-    /// An outcome with this status, and without children: what a trial needed is deleted.
+    /// An outcome with this status, and without children: what a trial needed is deleted. Where there can be none, nobody has to look.
     fn told(&self, outcome: Outcome, status: &BackupStatus) -> Outcome {
-        self.tells(outcome.children([(); 0]), status)
+        let trying = self.status.pointer("/run/state").and_then(Value::as_str) == Some("Trying");
+        let outcome = if trying || self.is_tried() { outcome.children([(); 0]) } else { outcome };
+        self.tells(outcome, status)
+    }
+
+    /// Is a member to be started from each backup?
+    fn is_tried(&self) -> bool {
+        let policy = self.spec.backup_policy.as_ref();
+        policy.is_some_and(|policy| policy.verification == Verification::Restore)
     }
 
     /// An outcome with this status.

@@ -156,6 +156,15 @@ impl World {
         self.counter
     }
 
+    /// Somebody deletes the `EtcdCluster`.
+    pub fn delete_owner(&mut self) {
+        if let Some(owner) = &mut self.objects.owner {
+            owner.deleting = true;
+            owner.version += 1;
+        }
+        self.object_changed();
+    }
+
     /// Remembers what caches may show, and wakes the operator.
     pub fn object_changed(&mut self) {
         self.activity += 1;

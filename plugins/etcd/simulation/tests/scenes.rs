@@ -48,6 +48,29 @@ mod tests {
         assert!(failed.is_empty(), "{failed:#?}");
     }
 
+    #[test]
+    fn a_cluster_may_be_deleted_at_any_moment_of_any_scene() {
+        let mut failed = Vec::new();
+        for scene in chosen() {
+            let mut play = Play::new(&scene, Order::Fixed, Vec::new());
+            for moment in 0.. {
+                // Some moments of each: of neighbours, the operator is at work in one.
+                if moment % 23 == 0 {
+                    let mut fork = play.clone();
+                    fork.world.delete_owner();
+                    fork.run(&Scene { steps: Vec::new(), ..scene.clone() });
+                    if let Err(wrong) = fork.verdict() {
+                        failed.push(format!("{} at moment {moment}: {wrong}", scene.name));
+                    }
+                }
+                if !play.advance(&scene) {
+                    break;
+                }
+            }
+        }
+        assert!(failed.is_empty(), "{failed:#?}");
+    }
+
     /// Runs by chance that once went wrong.
     #[test]
     fn seeds_that_went_wrong_once_go_well() {

@@ -122,7 +122,7 @@ impl Backup<'_> {
         let artefact = run.artefact.clone().unwrap_or_default();
         let size = i64::try_from(bytes).unwrap_or(i64::MAX);
         let artefact = Artefact { size, sha256, ..artefact };
-        if self.is_tried() {
+        if self.object.is_tried() {
             return Ok(self.begin_trial(known, run, artefact));
         }
         Ok(self.succeeded(known, run.due, artefact, Verification::Hash))

@@ -19,11 +19,6 @@ const SOON: Duration = Duration::from_secs(2);
 pub(super) const TRIAL: &str = "trial";
 
 impl Backup<'_> {
-    pub(super) fn is_tried(&self) -> bool {
-        let policy = self.object.spec.backup_policy.as_ref();
-        policy.is_some_and(|policy| policy.verification == Verification::Restore)
-    }
-
     /// Begins it: what is tried is written down first.
     pub(super) fn begin_trial(&self, known: BackupStatus, run: BackupRun, artefact: Artefact) -> Outcome {
         let run =
@@ -38,7 +33,7 @@ impl Backup<'_> {
             return self.begin(self.condemn(known, &run, false), run.due, run.attempt);
         };
         // Somebody may have changed their mind meanwhile.
-        if !self.is_tried() {
+        if !self.object.is_tried() {
             return Ok(self.succeeded(known, run.due, artefact, Verification::Hash));
         }
         let spec = match self.spec_of_cluster(&artefact)? {

@@ -4,7 +4,7 @@ use std::{cell::RefCell, rc::Rc, time::Duration};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use pilothouse_sdk::{
-    Gvk, HttpError, HttpErrorKind, HttpRequest, ObjectRef,
+    BlobErrorKind, DeleteOptions, Gvk, HttpError, HttpErrorKind, HttpRequest, ObjectRef,
     harness::{Cluster, HttpAnswer, Runner, StoreFault, every_crash},
 };
 use serde_json::{Value, json};
@@ -186,4 +186,47 @@ fn a_transfer_that_does_not_end_is_given_up_in_time() {
     cluster.hold_transfers(false);
     runner.run_for(Duration::from_mins(2)).unwrap();
     assert_eq!(status(&cluster)["succeeded"], true);
+}
+
+#[test]
+fn a_store_that_refuses_is_told_in_its_own_words_and_without_credentials() {
+    for (kind, said) in [
+        (BlobErrorKind::Other, "no space is left in the bucket"),
+        (BlobErrorKind::Denied, "the access key is not known"),
+        (BlobErrorKind::Credentials, "Secret default/aws has no entry credentials"),
+        (BlobErrorKind::NotFound, "there is no such bucket"),
+    ] {
+        let (cluster, _member) = cluster(&Value::Null);
+        cluster.fail_store(StoreFault::new(kind, said).operation("put").times(5));
+        let mut runner = runner(&cluster);
+        runner.run_for(Duration::from_secs(3)).unwrap();
+        let waits = cluster.condition(&reference(), "Reconciling").unwrap();
+        assert!(waits.reason == "Retrying" && waits.message.contains(said), "{waits:?}");
+        runner.run_for(Duration::from_mins(10)).unwrap();
+        let told = status(&cluster);
+        assert_eq!((&told["succeeded"], &told["Reason"]), (&json!(false), &json!(said)), "{told}");
+        assert_eq!(cluster.condition(&reference(), "Stalled").unwrap().reason, "BackupFailed");
+        assert!(!told.to_string().contains("hidden"));
+        assert_eq!(cluster.stored_keys(STORE), [""; 0]);
+    }
+}
+
+#[test]
+fn a_secret_that_is_not_there_is_waited_for() {
+    let (cluster, _member) = cluster(&Value::Null);
+    let secret = ObjectRef::new(Gvk::new("", "v1", "Secret"), "default", "aws");
+    let found: Value = cluster.kubectl().get_ref(&secret).unwrap().unwrap();
+    cluster.kubectl().delete_ref(&secret, &DeleteOptions::default()).unwrap();
+    let mut runner = runner(&cluster);
+    runner.run_for(Duration::from_secs(3)).unwrap();
+    let waits = cluster.condition(&reference(), "Reconciling").unwrap();
+    assert!(waits.message.contains("default/aws"), "{}", waits.message);
+    cluster
+        .create([
+            json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "aws", "namespace": "default"},
+            "stringData": found["stringData"]}),
+        ])
+        .unwrap();
+    runner.run_for(Duration::from_mins(1)).unwrap();
+    assert_eq!(status(&cluster)["succeeded"], true, "{}", status(&cluster));
 }
