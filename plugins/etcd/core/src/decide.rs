@@ -149,7 +149,7 @@ fn next(situation: &Situation<'_>, aim: &Aim) -> Step {
                 upgrade::joining(situation, aim),
                 rollout::wanted(situation, aim),
             ),
-            ChangeKind::Leave | ChangeKind::Seed => leave::go_on(situation, change),
+            ChangeKind::Leave | ChangeKind::Seed => leave::go_on(situation, change, aim),
         };
     }
     if situation.agreed().is_none() {

@@ -8,9 +8,10 @@ use crate::{
     decision::EventNote,
     member::{Data, Member},
     planted::{self, Defect},
-    repair,
+    repair, rollout,
     situation::Situation,
     step::{SOON, Step},
+    upgrade::Aim,
 };
 
 /// How long the lead is tried to be moved before the leader is removed all the same: the others elect another one then.
@@ -41,7 +42,7 @@ fn sentence(reason: LeaveReason) -> &'static str {
 }
 
 /// Goes on with it.
-pub(crate) fn go_on(situation: &Situation<'_>, change: &Change) -> Step {
+pub(crate) fn go_on(situation: &Situation<'_>, change: &Change, aim: &Aim) -> Step {
     let name = change.member.as_str();
     let Some(member) = situation.member(name) else {
         return situation
@@ -52,14 +53,14 @@ pub(crate) fn go_on(situation: &Situation<'_>, change: &Change) -> Step {
         return situation.wait(SOON, "QuorumLost", format!("waiting for a quorum to remove member {name}"));
     }
     match member.listed {
-        Some(listed) => remove(situation, change, member, listed.id, listed.learner),
+        Some(listed) => remove(situation, (change, aim), member, listed.id, listed.learner),
         None => clean_up(situation, member),
     }
 }
 
 fn remove(
     situation: &Situation<'_>,
-    change: &Change,
+    (change, aim): (&Change, &Aim),
     member: &Member<'_>,
     id: etcd_api::Id,
     learner: bool,
@@ -89,9 +90,9 @@ fn remove(
         let message = format!("member {} has to be removed before member {name}", other.name());
         return situation.note("MembershipChanging", message).remember(|record| record.change = None);
     }
-    // It begins again when it can be removed. Until then nothing else may wait for it: another one may have to be mended first.
+    // What keeps another one down may be what its pod is made from, and mending that must not wait for this.
     let message = format!("member {name} cannot be removed: the others would not be enough to agree");
-    situation.note("QuorumAtRisk", message).remember(|record| record.change = None)
+    rollout::heal(situation, aim).unwrap_or_else(|| situation.wait(SOON, "QuorumAtRisk", message))
 }
 
 /// Is there no reason any more for a voter to leave? It may have recovered, or more members may be asked for by now.

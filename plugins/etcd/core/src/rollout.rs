@@ -12,7 +12,7 @@ use crate::{
     observed::{AlarmKind, HookState},
     old_log, patience,
     planted::{self, Defect},
-    quantity,
+    quantity, repair,
     situation::Situation,
     step::{LATER, SOON, Step},
     upgrade::{self, Aim},
@@ -115,6 +115,15 @@ fn may_change_version(situation: &Situation<'_>, member: &Member<'_>, version: V
 /// Was this member to go elsewhere, has not been seen well there, and is to go back to this version? What it was to go to may
 /// be forgotten by then: what counts is that some of the members were still at this version when they were called back.
 pub(crate) fn is_taken_back(situation: &Situation<'_>, member: &Member<'_>, version: Version) -> bool {
+    // Once all of them run it, data is brought to its format. One that answers tells itself which that is.
+    let before = |other: &Member<'_>| {
+        other.running().or(other.meant()).map(Version::series) < member.meant().map(Version::series)
+    };
+    let held = situation.voters().any(|other| other.name() != member.name() && before(other));
+    let ran = member.status().is_none() && !member.pod.is_some_and(repair::lacks_image);
+    if ran && !held && member.meant().map(Version::series) != Some(version.series()) {
+        return false;
+    }
     situation.record.upgrade.as_ref().is_some_and(|upgrade| {
         let from: Option<Version> = upgrade.from.parse().ok();
         let to: Option<Version> = upgrade.to.parse().ok();

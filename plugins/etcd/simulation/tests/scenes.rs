@@ -81,6 +81,8 @@ mod tests {
             ("two upgrades, with claims", 8268),
             ("two upgrades, without claims", 8172),
             ("an upgrade fails and is taken back, without claims", 20144),
+            ("options of one member change, without claims", 20601),
+            ("upgrade and downgrade, without claims", 20711),
         ] {
             let play = Journey::new(seed).play(&scene(name).expect(name), true);
             play.verdict().unwrap_or_else(|wrong| panic!("{name} by {seed}: {wrong}\n{}", play.story()));
