@@ -62,7 +62,7 @@ fn play(cluster: &Cluster, runner: &mut Runner, seconds: u32, then: &Value) {
         runner.run_for(Duration::from_secs(1)).unwrap();
         match status(cluster)["run"]["state"].as_str() {
             Some("Trying") if pod(cluster).is_some_and(|pod| pod["status"]["phase"] == "Pending") => {
-                tell(cluster, then)
+                tell(cluster, then);
             }
             Some("Trying") => tell(cluster, &receives()),
             _ => {}
