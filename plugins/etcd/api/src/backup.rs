@@ -129,7 +129,7 @@ pub struct BackupPolicy {
     pub retention: Option<Retention>,
     /// What has to be shown of a backup before it counts. *(Pilothouse)*
     pub verification: Verification,
-    /// Delete the backups with the `EtcdBackup`. *(Pilothouse)*
+    /// Delete the backups with the `EtcdBackup`: those of its path if it repeats, else the one that it took. *(Pilothouse)*
     pub delete_with_object: bool,
 }
 
@@ -177,7 +177,7 @@ pub enum Verification {
     /// The hash at the end of the snapshot, and that the store has as many bytes.
     #[default]
     Hash,
-    /// The same, and that a member can be started from it and has its revision.
+    /// The same, and that a member can be started from it and has its revision: in a pod of its own that is deleted afterwards.
     Restore,
 }
 
@@ -204,9 +204,15 @@ pub struct BackupStatus {
     /// The last backup that succeeded. *(Pilothouse)*
     #[serde(skip_serializing_if = "Option::is_none")]
     pub artefact: Option<Artefact>,
+    /// What was shown of it. *(Pilothouse)*
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verified: Option<Verification>,
     /// The backup that is being taken. *(Pilothouse)*
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<BackupRun>,
+    /// Keys under which something may stand that did not turn out to be a backup, until it is deleted. *(Pilothouse)*
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub discarded: Vec<String>,
     /// When the last backup that was begun had been due; for one that repeats, before the first: when it was first seen.
     /// *(Pilothouse)*
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -239,6 +245,10 @@ pub struct BackupRun {
     /// The member it is taken from, by its address.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub endpoint: String,
+    /// Since when a member is being started from it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub tried: Option<Timestamp>,
     /// What was uploaded, as soon as it is complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub artefact: Option<Artefact>,
@@ -254,6 +264,8 @@ pub enum BackupState {
     Streaming,
     /// It is in the store and being verified.
     Verifying,
+    /// A member is being started from it.
+    Trying,
     /// It failed and is tried again.
     Waiting,
 }

@@ -27,6 +27,9 @@ pub struct Record {
     /// The one change of the membership that is under way.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub change: Option<Change>,
+    /// Members that were to join and did not come up, since one last did or the spec last changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed_joins: Option<FailedJoins>,
     /// Members are being brought to another version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub upgrade: Option<UpgradeRecord>,
@@ -146,6 +149,22 @@ pub enum LeaveReason {
     Outdated,
     /// It was to join and did not get ready, or is not needed any more.
     Abandoned,
+}
+
+/// Members that were to join and did not come up. *(Pilothouse)*
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct FailedJoins {
+    /// How many there were, one after the other.
+    pub times: u32,
+    /// When the last one was given up.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub last: Timestamp,
+    /// The generation that asked for it: the next one does not wait.
+    pub generation: i64,
+    /// Why it was given up.
+    pub reason: String,
 }
 
 /// What the first member of a cluster begins with; nothing of it: with no data. *(Pilothouse)*

@@ -54,10 +54,14 @@ pub struct AbsSource {
     /// `<container>/<key>`.
     #[cfg_attr(feature = "schema", schemars(length(min = 3, max = 1024), regex(pattern = "^[^/]+/.+$")))]
     pub path: String,
-    /// Secret with `storage-account`, `storage-key` and `cloud`.
+    /// Secret with `storage-key`. Its `storage-account` is not read: set `storageAccount`. Of clouds only the public one is known.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(length(max = 253)))]
     pub abs_secret: String,
+    /// Name of the storage account, which the old operator read from the Secret. *(Pilothouse)*
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(length(min = 3, max = 24), regex(pattern = "^[a-z0-9]+$")))]
+    pub storage_account: Option<String>,
 }
 
 /// An object, or the beginning of the names of objects, in Google Cloud Storage.

@@ -3,6 +3,7 @@
 pub mod due;
 pub mod key;
 pub mod retention;
+pub mod snapshot;
 
 pub use due::{Due, due};
 pub use key::Key;

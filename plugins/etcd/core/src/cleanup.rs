@@ -30,6 +30,17 @@ pub(crate) fn incarnations(situation: &Situation<'_>) -> Option<Step> {
     Some(step.remember(|record| record.members.retain(|member| member.name != name)))
 }
 
+/// Members that were found when nothing was remembered, and of which nothing is left.
+pub(crate) fn shadows(situation: &Situation<'_>) -> Option<Step> {
+    let there =
+        |member: &Member<'_>| member.pod.is_some() || member.claim.is_some() || member.listed.is_some();
+    if situation.members.iter().any(there) {
+        return None;
+    }
+    let step = situation.note("CleaningUp", "nothing is left of the members that were found");
+    Some(step.remember(|record| record.members.clear()))
+}
+
 /// Members that are remembered and not listed: somebody else removed them. Learners that nobody takes care of.
 pub(crate) fn strays(situation: &Situation<'_>) -> Option<Step> {
     situation.agreed()?;

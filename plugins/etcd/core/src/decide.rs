@@ -11,6 +11,7 @@ use crate::{
     decision::{Decision, Standing},
     defragmentation, join, learn, leave,
     observed::{Cluster, HookState, Observed, View},
+    patience,
     planted::{self, Defect},
     recovery, repair, report, rollout, seed,
     situation::Situation,
@@ -84,7 +85,8 @@ fn sooner(situation: &Situation<'_>, next: Duration) -> Duration {
     let plan = situation.plan;
     let schedule = plan.defragmentation.as_ref().zip(situation.record.last_defragmentation);
     let defragmentation = schedule.and_then(|((schedule, _), last)| schedule.next_after(last));
-    let times = [defragmentation, plan.tls.next_renewal(&situation.observed.secrets)];
+    let another = patience::until(situation).map(|(end, _)| end);
+    let times = [defragmentation, plan.tls.next_renewal(&situation.observed.secrets), another];
     let waits = times.into_iter().flatten().map(|time| {
         let wait = time.duration_since(situation.now);
         Duration::try_from(wait).unwrap_or_default().max(Duration::from_secs(1))
@@ -127,6 +129,9 @@ fn next(situation: &Situation<'_>, aim: &Aim) -> Step {
         if situation.members.is_empty() {
             return cleanup::incarnations(situation).unwrap_or_else(|| rest(situation, aim));
         }
+        if let Some(step) = cleanup::shadows(situation) {
+            return step;
+        }
         return situation.wait(
             SOON,
             "MembersUnknown",
@@ -144,7 +149,7 @@ fn next(situation: &Situation<'_>, aim: &Aim) -> Step {
                 upgrade::joining(situation, aim),
                 rollout::wanted(situation, aim),
             ),
-            ChangeKind::Leave | ChangeKind::Seed => leave::go_on(situation, change),
+            ChangeKind::Leave | ChangeKind::Seed => leave::go_on(situation, change, aim),
         };
     }
     if situation.agreed().is_none() {
@@ -180,6 +185,11 @@ fn nothing_there(situation: &Situation<'_>) -> Step {
             "all members and their data are gone: restore a backup, or delete the cluster and create it anew";
         return situation.stall("DataLost", message);
     }
+    let refused = situation.record.refused_restore.as_ref();
+    if refused.is_some() && refused == situation.observed.restore.as_ref().map(|order| &order.uid) {
+        let message = "its first data was to be a backup, and that failed: delete the EtcdRestore to begin without data";
+        return situation.stall("RestoreFailed", message);
+    }
     seed::begin(situation)
 }
 
@@ -209,6 +219,9 @@ fn rest(situation: &Situation<'_>, aim: &Aim) -> Step {
     let missing = situation.plan.tls.missing(&situation.observed.secrets);
     if !missing.is_empty() {
         return situation.wait(LATER, "SecretMissing", missing.join("; "));
+    }
+    if let Some((_, message)) = patience::until(situation) {
+        return situation.wait(REST, "MemberNotStarting", message);
     }
     let too_large = rollout::too_large(situation);
     let standing = match (&aim.refused, too_large) {

@@ -9,6 +9,7 @@ use crate::{
     manifest::{self, PodRequest, Start},
     member::{Data, Member},
     observed::ListedMember,
+    patience,
     planted::{self, Defect},
     repair, seed,
     situation::{Situation, quorum},
@@ -64,9 +65,13 @@ pub(crate) fn go_on(situation: &Situation<'_>, change: &Change, version: Version
     if situation.agreed().is_none() {
         return situation.wait(SOON, "QuorumLost", format!("waiting for a quorum to add member {name}"));
     }
-    if let Some(why) = is_in_vain(situation, change, member, wanted) {
+    if let Some(vain) = is_in_vain(situation, change, member, (version, wanted)) {
         let step = leave::begin(situation, name, LeaveReason::Abandoned);
-        return Step { standing: situation.note("MembershipChanging", why).standing, ..step };
+        let step = match &vain {
+            Vain::Fails(why) => step.remember(|record| patience::failed(situation, record, why)),
+            Vain::Unneeded(_) => step,
+        };
+        return Step { standing: situation.note("MembershipChanging", vain.into_reason()).standing, ..step };
     }
     if let Some(step) = claim(situation, member) {
         return step;
@@ -89,30 +94,57 @@ fn arrive(situation: &Situation<'_>, change: &Change, member: &Member<'_>) -> St
     }
     let message = format!("New member {name} added to cluster");
     let step = situation.note("MembershipChanging", format!("member {name} votes"));
-    step.remember(|record| record.change = None).tell(EventNote::normal(event::MEMBER_ADDED, message))
+    let step = step.remember(|record| {
+        record.change = None;
+        // One that got its vote and does not come up is repaired, and no other one has to wait for it.
+        record.failed_joins = None;
+    });
+    step.tell(EventNote::normal(event::MEMBER_ADDED, message))
 }
 
 /// Why there is no sense in it any more.
+enum Vain {
+    /// It is not its fault.
+    Unneeded(String),
+    /// The next one may fare no better.
+    Fails(String),
+}
+
+impl Vain {
+    fn into_reason(self) -> String {
+        let (Self::Unneeded(why) | Self::Fails(why)) = self;
+        why
+    }
+}
+
 fn is_in_vain(
     situation: &Situation<'_>,
     change: &Change,
     member: &Member<'_>,
-    wanted: usize,
-) -> Option<String> {
+    (version, wanted): (Version, usize),
+) -> Option<Vain> {
     let name = member.name();
-    if matches!(member.data(), Data::Lost | Data::Doomed) {
-        return Some(format!("the data of member {name} is gone before it could vote"));
-    }
     if situation.voter_count() >= wanted {
-        return Some(format!("member {name} is not needed any more"));
+        return Some(Vain::Unneeded(format!("member {name} is not needed any more")));
+    }
+    if matches!(member.data(), Data::Lost | Data::Doomed) {
+        return Some(Vain::Fails(format!("the data of member {name} is gone before it could vote")));
     }
     let alive = member.status().is_some();
     if let Some((dead, _)) = repair::find(situation).filter(|_| !alive) {
-        return Some(format!("member {} has to be removed before another one is added", dead.name()));
+        let why = format!("member {} has to be removed before another one is added", dead.name());
+        return Some(Vain::Unneeded(why));
     }
     let late = situation.now.duration_since(change.since) > situation.plan.replace_after;
-    let stuck = member.pod.is_some_and(|pod| pod.terminating.is_some() || !repair::is_the_specs_fault(pod));
-    (late && stuck && !alive).then(|| format!("member {name} does not come up"))
+    // The image of before may be gone: the others are brought to the version that is asked for then, and it follows.
+    let former = |pod| version != situation.plan.version && repair::lacks_image(pod);
+    let stuck = member
+        .pod
+        .is_some_and(|pod| pod.terminating.is_some() || !repair::is_the_specs_fault(pod) || former(pod));
+    (late && stuck && !alive).then(|| {
+        let why = member.pod.and_then(|pod| pod.waiting.as_ref()).map(|why| format!(": {why}"));
+        Vain::Fails(format!("member {name} does not come up{}", why.unwrap_or_default()))
+    })
 }
 
 fn claim(situation: &Situation<'_>, member: &Member<'_>) -> Option<Step> {

@@ -7,7 +7,7 @@ use crate::{
     decision::EventNote,
     member::{Data, Member},
     naming::Place,
-    observed::{Cluster, ListedMember, Observed},
+    observed::{Claim, Cluster, ListedMember, Observed, Pod},
     report,
     situation::{self, Situation},
     spec::Plan,
@@ -37,15 +37,17 @@ pub(crate) fn learn(
 }
 
 /// A cluster that exists and is not remembered: its status was lost, or another operator made it. It is never begun anew
-/// over what is there.
+/// over what is there. What is about to go is not there.
 fn adopt(cluster: &Cluster, observed: &Observed, record: &mut Record) {
     if !record.members.is_empty() || record.cluster_id.is_some() {
         return;
     }
     let place = Place { cluster: &cluster.name, namespace: &cluster.namespace };
+    let stays = |claim: &&Claim| claim.owned && !claim.terminating;
     let mut names: Vec<String> =
-        observed.claims.iter().filter(|claim| claim.owned).map(|claim| claim.name.clone()).collect();
-    names.extend(observed.pods.iter().filter(|pod| pod.owned).map(|pod| pod.name.clone()));
+        observed.claims.iter().filter(stays).map(|claim| claim.name.clone()).collect();
+    let stays = |pod: &&Pod| pod.owned && pod.terminating.is_none();
+    names.extend(observed.pods.iter().filter(stays).map(|pod| pod.name.clone()));
     let list = observed.etcd.list.as_ref();
     let listed = list.into_iter().flat_map(|list| &list.members);
     names.extend(listed.filter_map(|member| name_of(member, place)));

@@ -8,9 +8,10 @@ use crate::{
     decision::EventNote,
     member::{Data, Member},
     planted::{self, Defect},
-    repair,
+    repair, rollout,
     situation::Situation,
     step::{SOON, Step},
+    upgrade::Aim,
 };
 
 /// How long the lead is tried to be moved before the leader is removed all the same: the others elect another one then.
@@ -41,7 +42,7 @@ fn sentence(reason: LeaveReason) -> &'static str {
 }
 
 /// Goes on with it.
-pub(crate) fn go_on(situation: &Situation<'_>, change: &Change) -> Step {
+pub(crate) fn go_on(situation: &Situation<'_>, change: &Change, aim: &Aim) -> Step {
     let name = change.member.as_str();
     let Some(member) = situation.member(name) else {
         return situation
@@ -52,14 +53,14 @@ pub(crate) fn go_on(situation: &Situation<'_>, change: &Change) -> Step {
         return situation.wait(SOON, "QuorumLost", format!("waiting for a quorum to remove member {name}"));
     }
     match member.listed {
-        Some(listed) => remove(situation, change, member, listed.id, listed.learner),
+        Some(listed) => remove(situation, (change, aim), member, listed.id, listed.learner),
         None => clean_up(situation, member),
     }
 }
 
 fn remove(
     situation: &Situation<'_>,
-    change: &Change,
+    (change, aim): (&Change, &Aim),
     member: &Member<'_>,
     id: etcd_api::Id,
     learner: bool,
@@ -89,8 +90,9 @@ fn remove(
         let message = format!("member {} has to be removed before member {name}", other.name());
         return situation.note("MembershipChanging", message).remember(|record| record.change = None);
     }
+    // What keeps another one down may be what its pod is made from, and mending that must not wait for this.
     let message = format!("member {name} cannot be removed: the others would not be enough to agree");
-    situation.wait(SOON, "QuorumAtRisk", message)
+    rollout::heal(situation, aim).unwrap_or_else(|| situation.wait(SOON, "QuorumAtRisk", message))
 }
 
 /// Is there no reason any more for a voter to leave? It may have recovered, or more members may be asked for by now.
@@ -98,9 +100,9 @@ fn is_over(situation: &Situation<'_>, change: &Change, member: &Member<'_>) -> b
     let spare = situation.voter_count() > situation.plan.size;
     match change.reason {
         Some(LeaveReason::ScaleDown | LeaveReason::Outdated) => {
-            !spare || (member.is_fit() && situation.first_unfit(member.name()).is_some())
+            // The kubelet may not have found it well again yet.
+            !spare || (member.is_healthy() && situation.first_unfit(member.name()).is_some())
         }
-        // The kubelet may not have looked yet.
         Some(LeaveReason::Dead) => member.is_healthy(),
         Some(LeaveReason::DataLost) => member.data() == Data::Present,
         Some(LeaveReason::Corrupt) => !situation.is_corrupt(member),

@@ -24,6 +24,7 @@ mod member;
 pub mod naming;
 pub mod observed;
 mod old_log;
+mod patience;
 pub mod planted;
 mod quantity;
 mod recovery;

@@ -6,6 +6,7 @@ mod pod;
 mod probe;
 mod seeding;
 mod service;
+mod trial;
 
 use std::collections::BTreeMap;
 
@@ -16,6 +17,7 @@ pub use claim::{claim, claim_digest, storage_of};
 pub use pod::{PodRequest, Start, pod, pod_digest};
 pub use seeding::Snapshot;
 pub use service::{children, client_selector};
+pub use trial::{TRIAL_SECONDS, Trial, Verdict};
 
 use crate::observed::Cluster;
 

@@ -10,9 +10,9 @@ use crate::{
     manifest::storage_of,
     member::{Data, Member},
     observed::{AlarmKind, HookState},
-    old_log,
+    old_log, patience,
     planted::{self, Defect},
-    quantity,
+    quantity, repair,
     situation::Situation,
     step::{LATER, SOON, Step},
     upgrade::{self, Aim},
@@ -113,13 +113,26 @@ fn may_change_version(situation: &Situation<'_>, member: &Member<'_>, version: V
 }
 
 /// Was this member to go elsewhere, has not been seen well there, and is to go back to this version? What it was to go to may
-/// be forgotten by then: what counts is that the members were not all beyond this version when they were called back.
+/// be forgotten by then: what counts is that some of the members were still at this version when they were called back.
 pub(crate) fn is_taken_back(situation: &Situation<'_>, member: &Member<'_>, version: Version) -> bool {
+    // Once all of them run it, data is brought to its format. One that answers tells itself which that is.
+    let before = |other: &Member<'_>| {
+        other.running().or(other.meant()).map(Version::series) < member.meant().map(Version::series)
+    };
+    let held = situation.voters().any(|other| other.name() != member.name() && before(other));
+    let ran = member.status().is_none() && !member.pod.is_some_and(repair::lacks_image);
+    if ran && !held && member.meant().map(Version::series) != Some(version.series()) {
+        return false;
+    }
     situation.record.upgrade.as_ref().is_some_and(|upgrade| {
         let from: Option<Version> = upgrade.from.parse().ok();
-        let stayed = from.is_some_and(|from| from.series() <= version.series());
+        let to: Option<Version> = upgrade.to.parse().ok();
+        let further = to.is_none_or(|to| to.series() < version.series());
+        let stayed = from.is_some_and(|from| from.series() == version.series());
         let pending = upgrade.pending.iter().any(|name| name == member.name());
-        pending && (upgrade.to == member.record.version || (stayed && upgrade.to == version.to_string()))
+        pending
+            && !further
+            && (upgrade.to == member.record.version || (stayed && upgrade.to == version.to_string()))
     })
 }
 
@@ -287,6 +300,9 @@ pub(crate) fn scale(situation: &Situation<'_>, aim: &Aim) -> Option<Step> {
     }
     let wanted = wanted(situation, aim);
     if voters >= wanted {
+        return None;
+    }
+    if patience::until(situation).is_some() {
         return None;
     }
     if situation.has_alarm(AlarmKind::Corrupt) {

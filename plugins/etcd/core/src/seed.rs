@@ -10,7 +10,7 @@ use crate::{
     manifest::{self, PodRequest, Snapshot, Start},
     member::{Data, Member},
     naming::member_name,
-    observed::{Observed, Status, View},
+    observed::{Observed, Pod, Status, View},
     planted::{self, Defect},
     repair,
     situation::Situation,
@@ -87,8 +87,7 @@ pub(crate) fn go_on(situation: &Situation<'_>, change: &Change) -> Step {
             .remember(|record| record.change = None);
     };
     let member = Member::apart(record, situation.observed);
-    let restoring = change.source.restore.is_some();
-    if restoring && situation.now.duration_since(change.since) > RESTORE_DEADLINE {
+    if is_in_vain(situation, change, &member) {
         return give_up(
             situation,
             change,
@@ -107,6 +106,15 @@ pub(crate) fn go_on(situation: &Situation<'_>, change: &Change) -> Step {
         return situation.wait(SOON, "Creating", "waiting for the Service of the members");
     }
     make(situation, change, &member)
+}
+
+/// Is there no sense any more in waiting for a member on the data of a backup? There is as long as there is nothing else to go on
+/// with, unless it runs and ends: a node that is gone says nothing against the backup.
+fn is_in_vain(situation: &Situation<'_>, change: &Change, member: &Member<'_>) -> bool {
+    let late = situation.now.duration_since(change.since) > RESTORE_DEADLINE;
+    let ends = |pod: &Pod| pod.waiting.is_some() && !repair::is_the_specs_fault(pod);
+    let goes_on = situation.record.cluster_id.is_some();
+    change.source.restore.is_some() && late && (goes_on || member.pod.is_some_and(ends))
 }
 
 /// The claim and the pod. Until the member is believed, nothing that it held was promised to anybody, so what is lost of it is

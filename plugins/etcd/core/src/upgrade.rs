@@ -1,5 +1,7 @@
 //! Which version members are brought to.
 
+use std::cmp::Ordering;
+
 use crate::{
     member::Member,
     planted::{self, Defect},
@@ -84,10 +86,16 @@ fn behind<'s, 'a>(situation: &'s Situation<'a>, to: Version) -> Option<&'s Membe
     })
 }
 
-/// What a member that joins now runs: never less than all others, for the cluster as a whole is there then, and not more than
-/// etcd is ready for.
+/// What a member that joins now runs: never less than all others, for the cluster as a whole is there then, not more than etcd is
+/// ready for, and never as the first one another minor: that is prepared for.
 pub(crate) fn joining(situation: &Situation<'_>, aim: &Aim) -> Version {
     let lowest = range(situation).map(|(lowest, _)| lowest);
     let early = behind(situation, aim.version).is_some();
-    lowest.filter(|lowest| early || lowest.series() > aim.version.series()).unwrap_or(aim.version)
+    let begun = situation.voters().any(|member| member.meant() == Some(aim.version));
+    let stays = |lowest: &Version| match lowest.series().cmp(&aim.version.series()) {
+        Ordering::Greater => true,
+        Ordering::Equal => early,
+        Ordering::Less => early || !begun,
+    };
+    lowest.filter(stays).unwrap_or(aim.version)
 }

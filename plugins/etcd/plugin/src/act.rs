@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::{gateway::Gateway, refused, secrets};
 
 /// How long etcd may take for a change. Longer ones go on without us: the next look sees what came of them.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(4);
 
 /// Whom acts are carried out with.
 #[derive(Debug)]

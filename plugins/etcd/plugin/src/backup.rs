@@ -1,13 +1,16 @@
 //! One `EtcdBackup`: a snapshot from the member that knows most, streamed into a store by the host, read back and checked.
 
+mod discard;
 pub(crate) mod place;
+mod remove;
 mod source;
 mod step;
+mod trial;
 
 use etcd_api::{BackupState, BackupStatus, EtcdBackupSpec, Verification, names};
 use etcd_core::backup::{Due, due};
 use jiff::{SignedDuration, Timestamp};
-use pilothouse_sdk::{Context, Error, Gvk, ObjectRef, Outcome, Reconciler, Resource, Watch};
+use pilothouse_sdk::{Context, Error, Finalized, Gvk, ObjectRef, Outcome, Reconciler, Resource, Watch};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -44,17 +47,14 @@ impl Reconciler for Backups {
     type Resource = BackupObject;
 
     fn reconcile(&self, ctx: &Context, object: &BackupObject) -> Result<Outcome, Error> {
-        let Settings { stores, .. } = ctx.config()?;
         let known = object.status()?;
-        let namespace = object.metadata.namespace.as_str();
-        let place = unsupported(&object.spec)
-            .map_or_else(|| Place::of(place::of_backup(&object.spec), namespace, &stores), Err);
-        let place = match place {
-            Ok(place) => place,
+        let backup = match Backup::of(ctx, object)? {
+            Ok(backup) => backup,
             Err(why) => return Ok(object.told(Outcome::stalled("InvalidSpec", why), &known)),
         };
-        let now = Timestamp::try_from(ctx.now()).unwrap_or_default();
-        let backup = Backup { ctx, object, place, now };
+        let now = backup.now;
+        let known = backup.discard(known)?;
+        let left = !known.discarded.is_empty();
         let outcome = match &known.run {
             Some(run) if run.state == BackupState::Waiting && now < run.started => {
                 let wait = backup.until(run.started);
@@ -65,20 +65,25 @@ impl Reconciler for Backups {
                 backup.begin(known.clone(), run.due, run.attempt + 1)?
             }
             Some(run) if run.state == BackupState::Verifying => backup.verify(known.clone(), run.clone())?,
+            Some(run) if run.state == BackupState::Trying => {
+                backup.go_on_trying(known.clone(), run.clone())?
+            }
             Some(run) => backup.stream(known.clone(), run.clone())?,
             None => backup.wait(known)?,
         };
-        Ok(outcome)
+        Ok(if left { outcome.requeue_within(discard::RETRY) } else { outcome })
     }
-}
 
-/// What is asked for and not done by this version.
-fn unsupported(spec: &EtcdBackupSpec) -> Option<String> {
-    let policy = spec.backup_policy.as_ref()?;
-    if policy.verification == Verification::Restore {
-        return Some("backupPolicy.verification Restore is not supported yet".to_owned());
+    fn finalize(&self, ctx: &Context, object: &BackupObject) -> Result<Finalized, Error> {
+        if !object.spec.backup_policy.as_ref().is_some_and(|policy| policy.delete_with_object) {
+            return Ok(Finalized::Done);
+        }
+        let known = object.status()?;
+        match Backup::of(ctx, object)? {
+            Ok(backup) => backup.remove(&known),
+            Err(why) => Ok(Finalized::waiting(object.told(remove::stuck(&why), &known))),
+        }
     }
-    policy.delete_with_object.then(|| "backupPolicy.deleteWithObject is not supported yet".to_owned())
 }
 
 impl BackupObject {
@@ -90,8 +95,21 @@ impl BackupObject {
             .map_err(|error| Error::permanent("InvalidStatus", format!("the status cannot be read: {error}")))
     }
 
-    /// An outcome with this status.
+    /// An outcome with this status, and without children: what a trial needed is deleted. Where there can be none, nobody has to look.
     fn told(&self, outcome: Outcome, status: &BackupStatus) -> Outcome {
+        let trying = self.status.pointer("/run/state").and_then(Value::as_str) == Some("Trying");
+        let outcome = if trying || self.is_tried() { outcome.children([(); 0]) } else { outcome };
+        self.tells(outcome, status)
+    }
+
+    /// Is a member to be started from each backup?
+    fn is_tried(&self) -> bool {
+        let policy = self.spec.backup_policy.as_ref();
+        policy.is_some_and(|policy| policy.verification == Verification::Restore)
+    }
+
+    /// An outcome with this status.
+    fn tells(&self, outcome: Outcome, status: &BackupStatus) -> Outcome {
         let status = BackupStatus { observed_generation: self.metadata.generation(), ..status.clone() };
         let after = serde_json::to_value(&status).unwrap_or_default();
         let outcome = match difference(&self.status, &after) {
@@ -103,9 +121,8 @@ impl BackupObject {
 
     /// Asks to be called when Secrets that are used change.
     fn watched(&self, outcome: Outcome) -> Outcome {
-        let s3 = self.spec.s3.as_ref().map(|source| source.aws_secret.clone());
-        let gcs = self.spec.gcs.as_ref().map(|source| source.gcp_secret.clone());
-        let secrets = [s3, gcs, self.spec.client_tls_secret.clone()];
+        let login = place::of_backup(&self.spec).secret().map(str::to_owned);
+        let secrets = [login, self.spec.client_tls_secret.clone()];
         secrets.into_iter().flatten().filter(|name| !name.is_empty()).fold(outcome, |outcome, name| {
             let secret = ObjectRef::new(Gvk::new("", "v1", "Secret"), self.metadata.namespace.as_str(), name);
             outcome.watch(Watch::object(secret))
@@ -119,6 +136,20 @@ struct Backup<'a> {
     object: &'a BackupObject,
     place: Place,
     now: Timestamp,
+}
+
+impl<'a> Backup<'a> {
+    /// The place that the object names.
+    ///
+    /// # Errors
+    /// What is wrong with its spec, as the inner one.
+    fn of(ctx: &'a Context, object: &'a BackupObject) -> Result<Result<Self, String>, Error> {
+        let Settings { stores, .. } = ctx.config()?;
+        let now = Timestamp::try_from(ctx.now()).unwrap_or_default();
+        let namespace = object.metadata.namespace.as_str();
+        let place = Place::of(place::of_backup(&object.spec), namespace, &stores);
+        Ok(place.map(|place| Self { ctx, object, place, now }))
+    }
 }
 
 impl Backup<'_> {

@@ -14,12 +14,10 @@ use etcd_core::{
 use pilothouse_sdk::{Http, HttpRequest};
 use serde_json::{Value, json};
 
-use crate::refused;
+use crate::{budget::PATIENCE, refused};
 
 /// Longer answers are none of those that are asked for here.
 const LONGEST_ANSWER: usize = 1 << 20;
-/// How long a member that works takes at most to tell of itself.
-const PATIENCE: Duration = Duration::from_millis(1500);
 
 /// The members of one cluster, as a client.
 #[derive(Debug)]
@@ -35,8 +33,8 @@ impl Gateway<'_> {
     ///
     /// # Errors
     /// Why it says nothing, as for all of these.
-    pub(crate) fn status(&self, member: &str) -> Result<Status, Refusal> {
-        status_at(&self.http, &self.place.client_url(member, self.secure))
+    pub(crate) fn status(&self, member: &str, patience: Duration) -> Result<Status, Refusal> {
+        status_at(&self.http, &self.place.client_url(member, self.secure), patience)
     }
 
     /// The list of members as this one knows it; `agreed`: as a majority does.
@@ -69,8 +67,8 @@ impl Gateway<'_> {
 ///
 /// # Errors
 /// Why it says nothing.
-pub(crate) fn status_at(http: &Http, address: &str) -> Result<Status, Refusal> {
-    let answer = post(http, address, "maintenance/status", &json!({}), PATIENCE)?;
+pub(crate) fn status_at(http: &Http, address: &str, patience: Duration) -> Result<Status, Refusal> {
+    let answer = post(http, address, "maintenance/status", &json!({}), patience)?;
     status(&answer).ok_or_else(|| Refusal::Etcd(format!("{address} answers without its identifier")))
 }
 

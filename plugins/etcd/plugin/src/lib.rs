@@ -9,6 +9,7 @@
 
 mod act;
 mod backup;
+mod budget;
 mod cluster;
 mod gateway;
 mod look;

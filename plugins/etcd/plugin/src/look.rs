@@ -15,6 +15,7 @@ use pilothouse_sdk::{Context, Error, Gvk, Kube, KubeError, Outcome};
 use serde_json::Value;
 
 use crate::{
+    budget::Budget,
     gateway::Gateway,
     members::{self, Members},
     object::ClusterObject,
@@ -68,7 +69,8 @@ pub(crate) fn look(ctx: &Context, object: &ClusterObject, record: Record, view: 
         record,
         ..Observed::default()
     };
-    let is_new = observed.record == Record::default() && !observed.announced && !cluster.deleting;
+    let begun = !observed.record.members.is_empty() || observed.record.cluster_id.is_some();
+    let is_new = !begun && !observed.announced && !cluster.deleting;
     let held_back = pending.holds_back().filter(|_| is_new);
     Ok(Seen { cluster, observed, speaker, held_back })
 }
@@ -77,7 +79,10 @@ fn ask(ctx: &Context, place: Place<'_>, tls: &Tls, pods: &[Value], record: &Reco
     let http = ctx.http();
     // Without it nobody answers, and why is what each of them is told to have answered.
     match secrets::introduce(&http, place, tls) {
-        Ok(()) => members::ask(&Gateway { http, place, secure: tls.clients() }, pods, record),
+        Ok(()) => {
+            let gateway = Gateway { http, place, secure: tls.clients() };
+            members::ask(&gateway, &Budget::new(ctx), pods, record)
+        }
         Err(error) => Members::silent(pods, &error.to_string()),
     }
 }

@@ -6,7 +6,7 @@ use etcd_api::{Id, Record, names::label};
 use etcd_core::observed::{Answer, Etcd, MemberList, Status};
 use serde_json::Value;
 
-use crate::gateway::Gateway;
+use crate::{budget::Budget, gateway::Gateway};
 
 /// What etcd says, and who is to be asked for changes.
 #[derive(Debug, Default)]
@@ -25,14 +25,15 @@ impl Members {
     }
 }
 
-/// Asks every member that may run.
-pub(crate) fn ask(gateway: &Gateway<'_>, pods: &[Value], record: &Record) -> Members {
-    let running = pods.iter().filter(|pod| may_answer(pod));
+/// Asks every member that may run; last those that the kubelet does not find ready, for they may hang.
+pub(crate) fn ask(gateway: &Gateway<'_>, budget: &Budget<'_>, pods: &[Value], record: &Record) -> Members {
+    let mut running: Vec<&Value> = pods.iter().filter(|pod| may_answer(pod)).collect();
+    running.sort_by_key(|pod| !is_ready(pod));
     let mut answers = BTreeMap::new();
     let mut own = Vec::new();
-    for pod in running {
+    for (asked, pod) in running.iter().enumerate() {
         let Some(name) = pod.pointer("/metadata/name").and_then(Value::as_str) else { continue };
-        let answer = match gateway.status(name) {
+        let answer = match gateway.status(name, budget.share(running.len() - asked)) {
             Ok(status) => Answer::Status(Box::new(status)),
             Err(refusal) => Answer::Nothing(refusal.to_string()),
         };
@@ -59,6 +60,17 @@ pub(crate) fn ask(gateway: &Gateway<'_>, pods: &[Value], record: &Record) -> Mem
 fn may_answer(pod: &Value) -> bool {
     let running = pod.pointer("/status/phase").and_then(Value::as_str) == Some("Running");
     running && pod.pointer("/status/podIP").and_then(Value::as_str).is_some_and(|address| !address.is_empty())
+}
+
+fn is_ready(pod: &Value) -> bool {
+    let conditions = pod.pointer("/status/conditions").and_then(Value::as_array);
+    let is = |condition: &Value, field: &str, text: &str| {
+        condition.get(field).and_then(Value::as_str) == Some(text)
+    };
+    conditions
+        .into_iter()
+        .flatten()
+        .any(|condition| is(condition, "type", "Ready") && is(condition, "status", "True"))
 }
 
 fn incarnation(pod: &Value) -> Option<u32> {

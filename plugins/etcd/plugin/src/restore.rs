@@ -2,7 +2,17 @@
 //! new first member, and the cluster moves over once that one answers.
 
 use etcd_api::{Artefact, EtcdRestoreSpec, RestoreState, RestoreStatus, names};
-use etcd_core::{RestoreOrder, backup::Key, naming, observed::Cluster};
+use etcd_core::{
+    RestoreOrder,
+    backup::{
+        Key,
+        snapshot::{self, SnapshotError},
+    },
+    naming,
+    observed::Cluster,
+    spec::Plan,
+    version::Version,
+};
 use pilothouse_sdk::{
     BlobErrorKind, Context, Error, Event, Gvk, HttpRequest, Kube, KubeError, ObjectRef, Outcome, Progress,
     Proof, Reconciler, Resource, Transfer, TransferState, Watch,
@@ -94,6 +104,9 @@ pub(crate) fn pending(kube: &Kube, cluster: &Cluster) -> Result<Pending, KubeErr
     Ok(match (status.state, status.artefact) {
         // It becomes part of a script in the pod, and a status can be written by more people than pods.
         (Some(RestoreState::Seeding), Some(artefact)) if is_sha256(&artefact.sha256) => {
+            if let Some(why) = too_new(&artefact, cluster) {
+                return Ok(Pending::Refused(why));
+            }
             let Artefact { sha256, revision, .. } = artefact;
             Pending::Checked(RestoreOrder { uid: object.metadata.uid, sha256, revision })
         }
@@ -102,6 +115,12 @@ pub(crate) fn pending(kube: &Kube, cluster: &Cluster) -> Result<Pending, KubeErr
         (Some(RestoreState::Failed), _) => Pending::Refused(status.reason),
         _ => Pending::Nothing,
     })
+}
+
+/// Why members of the cluster do not read the backup, if they do not.
+fn too_new(artefact: &Artefact, cluster: &Cluster) -> Option<String> {
+    let version = artefact.etcd_version.parse().ok()?;
+    snapshot::unreadable(version, Plan::of(cluster).ok()?.version)
 }
 
 fn is_sha256(text: &str) -> bool {
@@ -216,8 +235,9 @@ fn check(
             if passes { Err(Error::retry(reason, message)) } else { Ok(object.failed(status, message)) }
         }
         TransferState::Done => {
+            let version = version(ctx, place)?;
             ctx.blob().forget(CHECK);
-            let artefact = Some(artefact(object, place, &progress));
+            let artefact = Some(artefact(object, place, &progress, version));
             let status = RestoreStatus { state: Some(RestoreState::Seeding), artefact, ..status };
             let outcome =
                 Outcome::progressing("Seeding", "the backup is whole; the first member is being made");
@@ -226,7 +246,26 @@ fn check(
     }
 }
 
-fn artefact(object: &RestoreObject, place: &Place, progress: &Progress) -> Artefact {
+/// The version of etcd that the backup is of, where it tells.
+///
+/// # Errors
+/// The store does not answer.
+fn version(ctx: &Context, place: &Place) -> Result<Option<Version>, Error> {
+    let read = |offset, length| ctx.blob().get(&place.store, &place.path, offset, length);
+    match snapshot::version(read) {
+        Ok(version) => Ok(version),
+        // Whoever restores it will say what is wrong with it.
+        Err(SnapshotError::Malformed) => Ok(None),
+        Err(SnapshotError::Store(error)) => Err(error.into()),
+    }
+}
+
+fn artefact(
+    object: &RestoreObject,
+    place: &Place,
+    progress: &Progress,
+    version: Option<Version>,
+) -> Artefact {
     // Keys of backups that repeat tell their revision; without a word about it, any is believed.
     let of_key = || {
         let (path, _) = place.path.rsplit_once("_v")?;
@@ -237,6 +276,7 @@ fn artefact(object: &RestoreObject, place: &Place, progress: &Progress) -> Artef
         size: i64::try_from(progress.bytes).unwrap_or(i64::MAX),
         revision: object.spec.revision.or_else(of_key).unwrap_or(1),
         sha256: progress.sha256.clone().unwrap_or_default(),
+        etcd_version: version.map(|version| version.to_string()).unwrap_or_default(),
         ..Artefact::default()
     }
 }
@@ -258,7 +298,8 @@ fn seed(
     let Some(found) = found else {
         return waiting(format!("waiting for the EtcdCluster {name}, which is to hold the data"));
     };
-    let record = ClusterObject::from_json(found.to_string())?.record()?;
+    let cluster = ClusterObject::from_json(found.to_string())?;
+    let record = cluster.record()?;
     let uid = Some(&object.metadata.uid);
     if record.restored.as_ref() == uid {
         let message = format!("the cluster holds the data of {}", artefact.uri);
@@ -274,6 +315,9 @@ fn seed(
     if record.refused_restore.as_ref() == uid {
         let why = "the cluster did not come up on the data, and goes on with what it had: its events say why";
         return Ok(object.failed(status, why.to_owned()));
+    }
+    if let Some(why) = too_new(artefact, &cluster.cluster()) {
+        return Ok(object.failed(status, why));
     }
     let Some(change) = record.change.filter(|change| change.source.restore.as_ref() == uid) else {
         return waiting("waiting for the cluster to begin anew".to_owned());

@@ -40,6 +40,7 @@ impl World {
         };
         match disk.identity {
             Some((cluster, member)) => self.restart(disk, cluster, member, version),
+            None if self.full => Start::Waits,
             None => self.first_start(&found.boot, version),
         }
     }

@@ -174,13 +174,7 @@ impl Play {
                 }
                 self.world.object_changed();
             }
-            Step::Delete => {
-                if let Some(owner) = &mut self.world.objects.owner {
-                    owner.deleting = true;
-                    owner.version += 1;
-                }
-                self.world.object_changed();
-            }
+            Step::Delete => self.world.delete_owner(),
             Step::LoseImage(version) => self.world.missing_images.push((*version).to_owned()),
             Step::Backup(uid) => {
                 let values = self.world.kept.iter().map(|(_, value)| *value).collect();

@@ -37,6 +37,12 @@ impl Play {
             if available.is_none_or(|(status, _)| *status) {
                 wrong.push(format!("the data of a majority is gone, and Available is {available:?}"));
             }
+        } else if cluster.is_none() && owner.record.refused_restore.is_some() {
+            if !matches!(&self.world.standing, Some(Standing::Stalled { reason: "RestoreFailed", .. })) {
+                wrong.push(
+                    "its first data was to be a backup, and it is not told that this failed".to_owned(),
+                );
+            }
         } else if owner.spec.paused {
             if !self.world.status.as_ref().is_some_and(|status| status.control_paused) {
                 wrong.push("it is paused, and the status does not tell so".to_owned());

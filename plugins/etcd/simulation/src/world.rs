@@ -42,6 +42,8 @@ pub struct World {
     pub leaders: Leaders,
     /// What the names of images that cannot be had contain.
     pub missing_images: Vec<String>,
+    /// Nodes start no container that was never started.
+    pub full: bool,
     /// The next uid and the next value of a client.
     pub counter: u64,
     /// Values that clients were told are kept, by cluster.
@@ -122,6 +124,7 @@ impl World {
             objects,
             leaders: Leaders::new(),
             missing_images: Vec::new(),
+            full: false,
             counter: 0,
             kept: Vec::new(),
             faults: 0,
@@ -151,6 +154,15 @@ impl World {
     pub fn unique(&mut self) -> u64 {
         self.counter += 1;
         self.counter
+    }
+
+    /// Somebody deletes the `EtcdCluster`.
+    pub fn delete_owner(&mut self) {
+        if let Some(owner) = &mut self.objects.owner {
+            owner.deleting = true;
+            owner.version += 1;
+        }
+        self.object_changed();
     }
 
     /// Remembers what caches may show, and wakes the operator.

@@ -7,7 +7,7 @@ mod tests {
     use etcd_simulation::{
         Order, Play, Scene,
         accident::Journey,
-        catalogue::scenes,
+        catalogue::{scene, scenes},
         survey::{Depth, survey_all},
     };
 
@@ -46,6 +46,47 @@ mod tests {
             println!("{}", failure.story);
         }
         assert!(failed.is_empty(), "{failed:#?}");
+    }
+
+    #[test]
+    fn a_cluster_may_be_deleted_at_any_moment_of_any_scene() {
+        let mut failed = Vec::new();
+        for scene in chosen() {
+            let mut play = Play::new(&scene, Order::Fixed, Vec::new());
+            for moment in 0.. {
+                // Some moments of each: of neighbours, the operator is at work in one.
+                if moment % 23 == 0 {
+                    let mut fork = play.clone();
+                    fork.world.delete_owner();
+                    fork.run(&Scene { steps: Vec::new(), ..scene.clone() });
+                    if let Err(wrong) = fork.verdict() {
+                        failed.push(format!("{} at moment {moment}: {wrong}", scene.name));
+                    }
+                }
+                if !play.advance(&scene) {
+                    break;
+                }
+            }
+        }
+        assert!(failed.is_empty(), "{failed:#?}");
+    }
+
+    /// Runs by chance that once went wrong.
+    #[test]
+    fn seeds_that_went_wrong_once_go_well() {
+        for (name, seed) in [
+            ("a backup is restored, with claims", 5056),
+            ("other storage, without claims", 5127),
+            ("two upgrades, with claims", 8112),
+            ("two upgrades, with claims", 8268),
+            ("two upgrades, without claims", 8172),
+            ("an upgrade fails and is taken back, without claims", 20144),
+            ("options of one member change, without claims", 20601),
+            ("upgrade and downgrade, without claims", 20711),
+        ] {
+            let play = Journey::new(seed).play(&scene(name).expect(name), true);
+            play.verdict().unwrap_or_else(|wrong| panic!("{name} by {seed}: {wrong}\n{}", play.story()));
+        }
     }
 
     #[test]

@@ -116,12 +116,12 @@ fn restore(request: &PodRequest<'_>, token: &str) -> Vec<String> {
     command
 }
 
-fn shell(request: &PodRequest<'_>, name: &str, script: &str) -> Value {
+pub(super) fn shell(request: &PodRequest<'_>, name: &str, script: &str) -> Value {
     let command = ["/bin/sh", "-c", script].map(str::to_owned);
     container(request, name, &request.plan.pod.busybox_image, &command)
 }
 
-fn container(request: &PodRequest<'_>, name: &str, image: &str, command: &[String]) -> Value {
+pub(super) fn container(request: &PodRequest<'_>, name: &str, image: &str, command: &[String]) -> Value {
     let mut container = json!({
         "name": name,
         "image": image,

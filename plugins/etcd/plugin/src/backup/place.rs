@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use etcd_api::{EtcdBackupSpec, EtcdRestoreSpec, GcsSource, S3Source, StorageType, StoreSource};
+use etcd_api::{AbsSource, EtcdBackupSpec, EtcdRestoreSpec, GcsSource, S3Source, StorageType, StoreSource};
 use pilothouse_sdk::{SecretKey, Store};
 
 use crate::settings::NamedStore;
@@ -15,17 +15,40 @@ pub(crate) struct Place {
 }
 
 /// A type, and the fields of each.
-pub(crate) type Sources<'a> =
-    (StorageType, &'a Option<S3Source>, &'a Option<GcsSource>, &'a Option<StoreSource>);
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sources<'a> {
+    kind: StorageType,
+    s3: Option<&'a S3Source>,
+    abs: Option<&'a AbsSource>,
+    gcs: Option<&'a GcsSource>,
+    store: Option<&'a StoreSource>,
+}
 
 /// What a backup names.
 pub(crate) fn of_backup(spec: &EtcdBackupSpec) -> Sources<'_> {
-    (spec.storage_type, &spec.s3, &spec.gcs, &spec.store)
+    let EtcdBackupSpec { storage_type, s3, abs, gcs, store, .. } = spec;
+    let (s3, abs, gcs, store) = (s3.as_ref(), abs.as_ref(), gcs.as_ref(), store.as_ref());
+    Sources { kind: *storage_type, s3, abs, gcs, store }
 }
 
 /// What a restore names.
 pub(crate) fn of_restore(spec: &EtcdRestoreSpec) -> Sources<'_> {
-    (spec.backup_storage_type, &spec.s3, &spec.gcs, &spec.store)
+    let EtcdRestoreSpec { backup_storage_type, s3, abs, gcs, store, .. } = spec;
+    let (s3, abs, gcs, store) = (s3.as_ref(), abs.as_ref(), gcs.as_ref(), store.as_ref());
+    Sources { kind: *backup_storage_type, s3, abs, gcs, store }
+}
+
+impl Sources<'_> {
+    /// The Secret that says who one is.
+    pub(crate) fn secret(&self) -> Option<&str> {
+        let secret = match self.kind {
+            StorageType::S3 => &self.s3?.aws_secret,
+            StorageType::Abs => &self.abs?.abs_secret,
+            StorageType::Gcs => &self.gcs?.gcp_secret,
+            StorageType::Store => return None,
+        };
+        Some(secret.as_str()).filter(|name| !name.is_empty())
+    }
 }
 
 impl Place {
@@ -38,16 +61,14 @@ impl Place {
         namespace: &str,
         stores: &BTreeMap<String, NamedStore>,
     ) -> Result<Self, String> {
-        match sources {
-            (StorageType::S3, Some(source), _, _) => s3(source, namespace),
-            (StorageType::Gcs, _, Some(source), _) => gcs(source, namespace),
-            (StorageType::Store, _, _, Some(source)) => named(source, namespace, stores),
-            (StorageType::Abs, ..) => Err(
-                "storageType ABS is not supported: have the administrator name the container as a store of the plugin, and use storageType Store"
-                    .to_owned(),
-            ),
-            _ => Err("set the one of s3, gcs and store that storageType names".to_owned()),
-        }
+        let place = match sources.kind {
+            StorageType::S3 => sources.s3.map(|source| s3(source, namespace)),
+            StorageType::Abs => sources.abs.map(|source| abs(source, namespace)),
+            StorageType::Gcs => sources.gcs.map(|source| gcs(source, namespace)),
+            StorageType::Store => sources.store.map(|source| named(source, namespace, stores)),
+        };
+        place
+            .unwrap_or_else(|| Err("set the one of s3, abs, gcs and store that storageType names".to_owned()))
     }
 
     /// Where an object of it is, for people and for restores.
@@ -79,6 +100,24 @@ fn s3(source: &S3Source, namespace: &str) -> Result<Place, String> {
         authorities: source.ca_secret.as_ref().map(|secret| SecretKey::new(namespace, secret, "ca.crt")),
         virtual_hosted: !source.force_path_style,
         checksums: !source.without_checksums,
+        ..Store::default()
+    };
+    Ok(Place { store, path: key.to_owned() })
+}
+
+fn abs(source: &AbsSource, namespace: &str) -> Result<Place, String> {
+    let (container, key) = split(&source.path)?;
+    let Some(account) = &source.storage_account else {
+        // What is in the Secret is for the host only, and the account is part of where things are.
+        return Err("set abs.storageAccount to what the Secret has as storage-account: the operator does not read Secrets".to_owned());
+    };
+    let plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    if account.is_empty() || !plain(account) {
+        return Err(format!("abs.storageAccount {account:?} is no name of an account"));
+    }
+    let store = Store {
+        url: format!("az://{account}/{container}"),
+        credentials: login(namespace, &source.abs_secret),
         ..Store::default()
     };
     Ok(Place { store, path: key.to_owned() })
@@ -141,6 +180,10 @@ mod tests {
         let gcs =
             place(json!({"storageType": "GCS", "gcs": {"path": "bucket/a", "gcpSecret": "g"}})).unwrap();
         assert_eq!(gcs.store.url, "gs://bucket");
+        let abs = json!({"path": "container/a/b", "absSecret": "azure", "storageAccount": "account7"});
+        let abs = place(json!({"storageType": "ABS", "abs": abs})).unwrap();
+        assert_eq!((abs.store.url.as_str(), abs.path.as_str()), ("az://account7/container", "a/b"));
+        assert_eq!(abs.store.credentials, Some(("apps".to_owned(), "azure".to_owned())));
         let disk =
             place(json!({"storageType": "Store", "store": {"name": "disk", "path": "etcd/daily"}})).unwrap();
         assert_eq!(disk.uri(&disk.path), "file:///var/backups/apps/etcd/daily");
@@ -151,7 +194,13 @@ mod tests {
         for (spec, said) in [
             (json!({"storageType": "S3", "s3": {"path": "bucket"}}), "BUCKET/KEY"),
             (json!({"storageType": "S3"}), "storageType names"),
-            (json!({"storageType": "ABS", "abs": {"path": "c/k"}}), "not supported"),
+            (json!({"storageType": "ABS", "abs": {"path": "c/k", "absSecret": "a"}}), "abs.storageAccount"),
+            (
+                json!({"storageType": "ABS", "abs": {"path": "c/k", "storageAccount": "a/b"}}),
+                "no name of an account",
+            ),
+            (json!({"storageType": "ABS", "abs": {"path": "c", "storageAccount": "a"}}), "BUCKET/KEY"),
+            (json!({"storageType": "ABS"}), "storageType names"),
             (
                 json!({"storageType": "Store", "store": {"name": "tape", "path": "a"}}),
                 "the plugin's settings name: disk",

@@ -5,7 +5,7 @@ use etcd_core::{naming, observed::Status, spec::Plan, tls::Use};
 use pilothouse_sdk::{Context, Error, ObjectRef, Resource as _};
 use serde_json::Value;
 
-use crate::{gateway, object, object::ClusterObject, secrets};
+use crate::{budget::Budget, gateway, object, object::ClusterObject, secrets};
 
 /// Addresses of members, and the Secret of who one is to them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -46,8 +46,9 @@ impl Source {
     pub(crate) fn best(&self, ctx: &Context, namespace: &str) -> Result<(String, Status), String> {
         self.introduce(ctx, namespace)?;
         let (mut best, mut silent): (Option<(String, Status)>, Vec<String>) = (None, Vec::new());
-        for endpoint in &self.endpoints {
-            match gateway::status_at(&ctx.http(), endpoint) {
+        let budget = Budget::new(ctx);
+        for (asked, endpoint) in self.endpoints.iter().enumerate() {
+            match gateway::status_at(&ctx.http(), endpoint, budget.share(self.endpoints.len() - asked)) {
                 Ok(status) if status.learner => silent.push(format!("{endpoint} is a learner")),
                 Ok(status) if best.as_ref().is_none_or(|(_, other)| other.revision < status.revision) => {
                     best = Some((endpoint.clone(), status));

@@ -2,14 +2,15 @@
 
 use std::time::Duration;
 
-use etcd_api::{Artefact, BackupPolicy, BackupRun, BackupState, BackupStatus};
+use etcd_api::{Artefact, BackupPolicy, BackupRun, BackupState, BackupStatus, Verification};
 use etcd_core::backup::{Key, expired};
 use jiff::{SignedDuration, Timestamp};
 use pilothouse_sdk::{
-    BlobError, Encoding, Error, Event, HttpRequest, Outcome, Progress, Proof, Transfer, TransferState, info,
+    BlobError, Condition, Encoding, Error, Event, HttpRequest, Outcome, Progress, Proof, Transfer,
+    TransferState, info,
 };
 
-use super::Backup;
+use super::{Backup, trial::TRIAL};
 
 /// When to go on after something was written down.
 pub(super) const AT_ONCE: Duration = Duration::from_millis(50);
@@ -20,18 +21,24 @@ const PAUSE: SignedDuration = SignedDuration::from_secs(10);
 /// Larger than etcd recommends a database to be by far.
 const LARGEST: u64 = 64 << 30;
 /// Names of the transfers behind a call.
-const SNAPSHOT: &str = "snapshot";
-const CHECK: &str = "check";
+pub(super) const SNAPSHOT: &str = "snapshot";
+pub(super) const CHECK: &str = "check";
 
 impl Backup<'_> {
     /// Chooses the member and the key, and writes both down before anything is begun.
-    pub(super) fn begin(&self, known: BackupStatus, due: Timestamp, attempt: u32) -> Result<Outcome, Error> {
+    pub(super) fn begin(
+        &self,
+        mut known: BackupStatus,
+        due: Timestamp,
+        attempt: u32,
+    ) -> Result<Outcome, Error> {
         let run = BackupRun {
             state: BackupState::Streaming,
             due,
             started: self.now,
             attempt,
             endpoint: String::new(),
+            tried: None,
             artefact: None,
         };
         let chosen = match self.source()? {
@@ -45,6 +52,8 @@ impl Backup<'_> {
         let path = self.place.path.as_str();
         let key =
             if self.repeats() { Key::new(path, member.revision, self.now).text } else { path.to_owned() };
+        // It is written anew, or looked at anew.
+        known.discarded.retain(|other| *other != key);
         let artefact = Artefact {
             uri: self.place.uri(&key),
             revision: member.revision,
@@ -58,7 +67,9 @@ impl Backup<'_> {
 
     /// Streams the snapshot into the store. The host does it behind the call, and begins anew if it dies over it.
     pub(super) fn stream(&self, known: BackupStatus, run: BackupRun) -> Result<Outcome, Error> {
-        let Some(key) = self.key(&run) else { return self.begin(known, run.due, run.attempt) };
+        let Some(key) = self.key(&run) else {
+            return self.begin(self.condemn(known, &run, false), run.due, run.attempt);
+        };
         let source = match self.source()? {
             Ok(source) => source,
             Err(why) => return Ok(self.failed(known, run, why)),
@@ -94,7 +105,9 @@ impl Backup<'_> {
 
     /// Reads the object back: it has to be there, whole, and what was sent.
     pub(super) fn verify(&self, known: BackupStatus, run: BackupRun) -> Result<Outcome, Error> {
-        let Some(key) = self.key(&run) else { return self.begin(known, run.due, run.attempt) };
+        let Some(key) = self.key(&run) else {
+            return self.begin(self.condemn(known, &run, false), run.due, run.attempt);
+        };
         let sha256 =
             run.artefact.as_ref().map(|artefact| artefact.sha256.clone()).filter(|sha256| !sha256.is_empty());
         let proof = Proof { sha256, sha256_trailer: true };
@@ -106,18 +119,19 @@ impl Backup<'_> {
             other => return Ok(self.moved(known, run, other, CHECK, |_, _| {})),
         };
         let (bytes, sha256) = progress;
-        let artefact = run.artefact.unwrap_or_default();
+        let artefact = run.artefact.clone().unwrap_or_default();
         let size = i64::try_from(bytes).unwrap_or(i64::MAX);
-        Ok(self.succeeded(known, run.due, Artefact { size, sha256, ..artefact }))
+        let artefact = Artefact { size, sha256, ..artefact };
+        if self.object.is_tried() {
+            return Ok(self.begin_trial(known, run, artefact));
+        }
+        Ok(self.succeeded(known, run.due, artefact, Verification::Hash))
     }
 
     /// The key that was written down for this run, if it is of the place that is asked for now.
-    fn key(&self, run: &BackupRun) -> Option<String> {
-        let uri = &run.artefact.as_ref()?.uri;
-        let key = uri.strip_prefix(&self.place.store.url)?.strip_prefix('/')?;
-        let ours =
-            if self.repeats() { Key::read(&self.place.path, key).is_some() } else { key == self.place.path };
-        ours.then(|| key.to_owned())
+    pub(super) fn key(&self, run: &BackupRun) -> Option<String> {
+        let key = self.key_in(&run.artefact.as_ref()?.uri)?;
+        (self.repeats() != (key == self.place.path)).then_some(key)
     }
 
     /// What came of a transfer so far.
@@ -138,8 +152,10 @@ impl Backup<'_> {
                 done(&mut run, progress);
                 self.on(known, run, "Verifying", "the backup is being read back")
             }
-            TransferState::Failed { message, .. } => {
+            TransferState::Failed { reason, message } => {
                 self.ctx.blob().forget(name);
+                let passes = ["Unavailable", "StoreUnavailable", "Exhausted"].contains(&reason.as_str());
+                let known = self.condemn(known, &run, !passes);
                 self.failed(known, run, message)
             }
             TransferState::Running => {
@@ -169,7 +185,7 @@ impl Backup<'_> {
         self.object.spec.backup_policy.clone().unwrap_or_default()
     }
 
-    fn on(&self, known: BackupStatus, run: BackupRun, reason: &str, message: &str) -> Outcome {
+    pub(super) fn on(&self, known: BackupStatus, run: BackupRun, reason: &str, message: &str) -> Outcome {
         let status = BackupStatus { run: Some(run), ..known };
         self.object.told(Outcome::progressing(reason, message).requeue_after(AT_ONCE), &status)
     }
@@ -180,12 +196,20 @@ impl Backup<'_> {
     }
 
     /// Tries again later, or gives this backup up.
-    fn failed(&self, known: BackupStatus, run: BackupRun, why: String) -> Outcome {
+    pub(super) fn failed(&self, known: BackupStatus, run: BackupRun, why: String) -> Outcome {
+        let known = self.condemn(known, &run, false);
+        let left = !known.discarded.is_empty();
+        let outcome = self.again_or_not(known, run, why);
+        if left { outcome.requeue_within(AT_ONCE) } else { outcome }
+    }
+
+    fn again_or_not(&self, known: BackupStatus, run: BackupRun, why: String) -> Outcome {
         let attempt = run.attempt;
         if attempt < ATTEMPTS {
             let pause = PAUSE * (1 << attempt.saturating_sub(1).min(10));
             let started = self.now.saturating_add(pause).unwrap_or(Timestamp::MAX);
-            let run = BackupRun { state: BackupState::Waiting, started, artefact: None, ..run };
+            self.ctx.blob().forget(TRIAL);
+            let run = BackupRun { state: BackupState::Waiting, started, tried: None, artefact: None, ..run };
             let message =
                 format!("{why} (attempt {attempt} of {ATTEMPTS}; the next one begins at {started})");
             let outcome = Outcome::progressing("Retrying", message).requeue_after(self.until(started));
@@ -205,13 +229,19 @@ impl Backup<'_> {
         self.object.told(outcome, &status)
     }
 
-    fn succeeded(&self, known: BackupStatus, due: Timestamp, artefact: Artefact) -> Outcome {
-        self.ctx.blob().forget(SNAPSHOT);
-        self.ctx.blob().forget(CHECK);
+    /// It counts from now on.
+    pub(super) fn succeeded(
+        &self,
+        known: BackupStatus,
+        due: Timestamp,
+        artefact: Artefact,
+        verified: Verification,
+    ) -> Outcome {
+        [SNAPSHOT, CHECK, TRIAL].into_iter().for_each(|name| self.ctx.blob().forget(name));
         self.ctx.count("backups", 1.0, &[("result", "succeeded")]);
         let mut message =
             format!("{} at revision {}, {} bytes", artefact.uri, artefact.revision, artefact.size);
-        if let Err(error) = self.prune() {
+        if let Err(error) = self.prune(&known.discarded) {
             message = format!("{message}; older ones could not be deleted: {error}");
         }
         let status = BackupStatus {
@@ -221,35 +251,51 @@ impl Backup<'_> {
             etcd_revision: artefact.revision,
             last_success_date: Some(self.now.to_string()),
             artefact: Some(artefact),
+            verified: Some(verified),
             run: None,
             last_schedule_time: Some(due),
             ..known
         };
-        let outcome = Outcome::ready().event(Event::normal("Backup Taken", message));
+        let outcome =
+            Outcome::ready().event(Event::normal("Backup Taken", message)).condition(shown(verified));
         let outcome = if self.repeats() { outcome.requeue_after(AT_ONCE) } else { outcome };
         self.object.told(outcome, &status)
     }
 
-    /// Deletes what is not kept any more. Only keys of this very backup are looked at.
-    fn prune(&self) -> Result<(), BlobError> {
+    /// Deletes what is not kept any more. Only keys of this very backup are looked at, and only backups count.
+    fn prune(&self, discarded: &[String]) -> Result<(), BlobError> {
         if !self.repeats() {
             return Ok(());
         }
-        let (blob, store) = (self.ctx.blob(), &self.place.store);
-        let (directory, _) = self.place.path.rsplit_once('/').unwrap_or_default();
-        let (mut keys, mut after) = (Vec::new(), None);
-        loop {
-            let page = blob.list(store, directory, after.as_deref(), 1_000)?;
-            keys.extend(page.objects.iter().filter_map(|object| Key::read(&self.place.path, &object.key)));
-            after = page.next;
-            if after.is_none() {
-                break;
-            }
-        }
+        let mut keys = self.keys()?;
+        keys.retain(|key| !discarded.contains(&key.text));
         for key in expired(&self.policy(), keys) {
             info!(self.ctx, "{} is not kept any more", key.text);
-            blob.delete(store, &key.text)?;
+            self.ctx.blob().delete(&self.place.store, &key.text)?;
         }
         Ok(())
     }
+
+    /// Keys of this very backup, if it repeats.
+    pub(super) fn keys(&self) -> Result<Vec<Key>, BlobError> {
+        let (directory, _) = self.place.path.rsplit_once('/').unwrap_or_default();
+        let (mut keys, mut after) = (Vec::new(), None);
+        loop {
+            let page = self.ctx.blob().list(&self.place.store, directory, after.as_deref(), 1_000)?;
+            keys.extend(page.objects.iter().filter_map(|object| Key::read(&self.place.path, &object.key)));
+            after = page.next;
+            if after.is_none() {
+                return Ok(keys);
+            }
+        }
+    }
+}
+
+/// How the last backup that succeeded was verified.
+fn shown(verified: Verification) -> Condition {
+    let (reason, message) = match verified {
+        Verification::Hash => ("Hash", "it was read back and has the hash with which it was sent"),
+        Verification::Restore => ("Restore", "a member was started from it and has its revision"),
+    };
+    Condition::new("Verified", true).reason(reason).message(message)
 }

@@ -4,7 +4,7 @@ use std::{cell::RefCell, rc::Rc, time::Duration};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use pilothouse_sdk::{
-    Gvk, HttpError, HttpErrorKind, HttpRequest, ObjectRef,
+    BlobErrorKind, DeleteOptions, Gvk, HttpError, HttpErrorKind, HttpRequest, ObjectRef,
     harness::{Cluster, HttpAnswer, Runner, StoreFault, every_crash},
 };
 use serde_json::{Value, json};
@@ -12,9 +12,9 @@ use sha2::Digest as _;
 
 use crate::{MANIFEST, definitions};
 
-const STORE: &str = "s3+http://minio.default.svc:9000/backups";
+pub(crate) const STORE: &str = "s3+http://minio.default.svc:9000/backups";
 
-fn reference() -> ObjectRef {
+pub(crate) fn reference() -> ObjectRef {
     ObjectRef::new(Gvk::new("etcd.database.coreos.com", "v1beta2", "EtcdBackup"), "default", "daily")
 }
 
@@ -29,12 +29,12 @@ fn backup(policy: &Value) -> Value {
 }
 
 /// A member whose revision can be set, and whose snapshots tell it.
-struct Member {
-    revision: Rc<RefCell<i64>>,
-    cut: Rc<RefCell<bool>>,
+pub(crate) struct Member {
+    pub(crate) revision: Rc<RefCell<i64>>,
+    pub(crate) cut: Rc<RefCell<bool>>,
 }
 
-fn snapshot(revision: i64) -> Vec<u8> {
+pub(crate) fn snapshot(revision: i64) -> Vec<u8> {
     let mut content = format!("data at {revision}").into_bytes();
     let trailer = sha2::Sha256::digest(&content);
     content.extend(trailer);
@@ -50,7 +50,7 @@ fn serve(cluster: &Cluster) -> Member {
     member
 }
 
-fn answer(request: &HttpRequest, revision: i64, cut: bool) -> Result<HttpAnswer, HttpError> {
+pub(crate) fn answer(request: &HttpRequest, revision: i64, cut: bool) -> Result<HttpAnswer, HttpError> {
     if request.url.ends_with("/v3/maintenance/status") {
         let header = json!({"cluster_id": "1", "member_id": "2", "revision": revision.to_string()});
         return Ok(HttpAnswer::json(&json!({"header": header, "version": "3.6.16", "leader": "2"})));
@@ -65,7 +65,7 @@ fn answer(request: &HttpRequest, revision: i64, cut: bool) -> Result<HttpAnswer,
     Ok(if cut { answer.breaks_off() } else { answer.piece(line(rest)) })
 }
 
-fn cluster(policy: &Value) -> (Cluster, Member) {
+pub(crate) fn cluster(policy: &Value) -> (Cluster, Member) {
     let cluster = Cluster::new();
     for definition in definitions() {
         cluster.define(&definition).unwrap();
@@ -77,11 +77,11 @@ fn cluster(policy: &Value) -> (Cluster, Member) {
     (cluster, member)
 }
 
-fn runner(cluster: &Cluster) -> Runner {
+pub(crate) fn runner(cluster: &Cluster) -> Runner {
     Runner::new(cluster, etcd_plugin::plugin).manifest(MANIFEST).unwrap()
 }
 
-fn status(cluster: &Cluster) -> Value {
+pub(crate) fn status(cluster: &Cluster) -> Value {
     let found: Value = cluster.kubectl().get_ref(&reference()).unwrap().unwrap();
     found["status"].clone()
 }
@@ -189,10 +189,44 @@ fn a_transfer_that_does_not_end_is_given_up_in_time() {
 }
 
 #[test]
-fn what_is_not_supported_is_said_and_not_passed_over() {
-    let (cluster, _member) = cluster(&json!({"verification": "Restore"}));
-    runner(&cluster).settle().unwrap();
-    let stalled = cluster.condition(&reference(), "Stalled").unwrap();
-    assert_eq!(stalled.reason, "InvalidSpec");
-    assert!(stalled.message.contains("not supported yet"), "{}", stalled.message);
+fn a_store_that_refuses_is_told_in_its_own_words_and_without_credentials() {
+    for (kind, said) in [
+        (BlobErrorKind::Other, "no space is left in the bucket"),
+        (BlobErrorKind::Denied, "the access key is not known"),
+        (BlobErrorKind::Credentials, "Secret default/aws has no entry credentials"),
+        (BlobErrorKind::NotFound, "there is no such bucket"),
+    ] {
+        let (cluster, _member) = cluster(&Value::Null);
+        cluster.fail_store(StoreFault::new(kind, said).operation("put").times(5));
+        let mut runner = runner(&cluster);
+        runner.run_for(Duration::from_secs(3)).unwrap();
+        let waits = cluster.condition(&reference(), "Reconciling").unwrap();
+        assert!(waits.reason == "Retrying" && waits.message.contains(said), "{waits:?}");
+        runner.run_for(Duration::from_mins(10)).unwrap();
+        let told = status(&cluster);
+        assert_eq!((&told["succeeded"], &told["Reason"]), (&json!(false), &json!(said)), "{told}");
+        assert_eq!(cluster.condition(&reference(), "Stalled").unwrap().reason, "BackupFailed");
+        assert!(!told.to_string().contains("hidden"));
+        assert_eq!(cluster.stored_keys(STORE), [""; 0]);
+    }
+}
+
+#[test]
+fn a_secret_that_is_not_there_is_waited_for() {
+    let (cluster, _member) = cluster(&Value::Null);
+    let secret = ObjectRef::new(Gvk::new("", "v1", "Secret"), "default", "aws");
+    let found: Value = cluster.kubectl().get_ref(&secret).unwrap().unwrap();
+    cluster.kubectl().delete_ref(&secret, &DeleteOptions::default()).unwrap();
+    let mut runner = runner(&cluster);
+    runner.run_for(Duration::from_secs(3)).unwrap();
+    let waits = cluster.condition(&reference(), "Reconciling").unwrap();
+    assert!(waits.message.contains("default/aws"), "{}", waits.message);
+    cluster
+        .create([
+            json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "aws", "namespace": "default"},
+            "stringData": found["stringData"]}),
+        ])
+        .unwrap();
+    runner.run_for(Duration::from_mins(1)).unwrap();
+    assert_eq!(status(&cluster)["succeeded"], true, "{}", status(&cluster));
 }

@@ -3,7 +3,16 @@
 #[cfg(test)]
 mod backup;
 #[cfg(test)]
+#[path = "../../../core/tests/snapshot/database.rs"]
+mod database;
+#[cfg(test)]
+mod discard;
+#[cfg(test)]
+mod hanging;
+#[cfg(test)]
 mod restore;
+#[cfg(test)]
+mod trial;
 
 #[cfg(test)]
 const MANIFEST: &str = include_str!("../../plugin.yaml");

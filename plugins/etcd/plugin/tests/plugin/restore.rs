@@ -9,7 +9,11 @@ use pilothouse_sdk::{
 use serde_json::{Value, json};
 use sha2::Digest as _;
 
-use crate::{MANIFEST, definitions};
+use crate::{
+    MANIFEST,
+    database::{Layout, database},
+    definitions,
+};
 
 const STORE: &str = "s3+http://minio.default.svc:9000/backups";
 const KEY: &str = "etcd/daily_v7_2026-01-10-02:03:04";
@@ -177,4 +181,62 @@ fn a_store_that_does_not_answer_is_asked_again() {
     runner.run_for(Duration::from_mins(5)).unwrap();
     let told = read(&cluster, &etcd("EtcdRestore", "example"))["status"].clone();
     assert_eq!(told["state"], "Seeding", "{told}");
+}
+
+/// A snapshot of a cluster of this version.
+fn snapshot_of(version: &str) -> Vec<u8> {
+    let mut content = database(Some(version), None, Layout::Page);
+    let trailer = sha2::Sha256::digest(&content);
+    content.extend(trailer);
+    content
+}
+
+#[test]
+fn a_backup_of_a_later_minor_is_refused_before_anything_is_touched() {
+    for exists in [true, false] {
+        let (cluster, _) = cluster();
+        cluster.store(STORE, KEY, snapshot_of("3.7.0"));
+        let object = object("EtcdCluster", "example", &json!({"size": 1, "version": "3.6.16"}));
+        let mut runner = runner(&cluster);
+        if exists {
+            cluster.create([object.clone()]).unwrap();
+            runner.run_for(Duration::from_secs(5)).unwrap();
+        }
+        let before = pods(&cluster);
+        cluster.create([restore("example")]).unwrap();
+        runner.run_for(Duration::from_secs(10)).unwrap();
+        if !exists {
+            cluster.create([object]).unwrap();
+            runner.run_for(Duration::from_secs(10)).unwrap();
+        }
+        let told = read(&cluster, &etcd("EtcdRestore", "example"))["status"].clone();
+        assert_eq!(
+            (&told["state"], &told["artefact"]["etcdVersion"]),
+            (&json!("Failed"), &json!("3.7.0")),
+            "{told}"
+        );
+        assert!(
+            told["reason"].as_str().is_some_and(|why| why.contains("3.7") && why.contains("3.6.16")),
+            "{told}"
+        );
+        let names =
+            |pods: &[Value]| pods.iter().map(|pod| pod["metadata"]["uid"].clone()).collect::<Vec<_>>();
+        assert_eq!(names(&pods(&cluster)), names(&before));
+        if !exists {
+            let held = cluster.condition(&etcd("EtcdCluster", "example"), "Stalled").unwrap();
+            assert!(held.reason == "RestoreFailed" && held.message.contains("3.7"), "{held:?}");
+        }
+    }
+}
+
+#[test]
+fn a_backup_of_the_same_or_an_earlier_minor_is_restored() {
+    for version in ["3.6.0", "3.5.0"] {
+        let (cluster, _) = cluster();
+        cluster.store(STORE, KEY, snapshot_of(version));
+        let spec = json!({"size": 1, "version": "3.6.16"});
+        cluster.create([restore("example"), object("EtcdCluster", "example", &spec)]).unwrap();
+        runner(&cluster).run_for(Duration::from_secs(10)).unwrap();
+        assert_eq!(pods(&cluster).len(), 1, "{version}");
+    }
 }

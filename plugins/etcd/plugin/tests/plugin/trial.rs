@@ -1,0 +1,164 @@
+//! Backups from which a member has to be started before they count; the test plays its pod.
+
+use std::{cell::Cell, rc::Rc, time::Duration};
+
+use pilothouse_sdk::{
+    DeleteOptions, Gvk, ObjectRef,
+    harness::{Cluster, HttpAnswer, Runner, every_crash},
+};
+use serde_json::{Value, json};
+
+use crate::backup::{STORE, cluster, reference, runner, snapshot, status};
+
+fn trials() -> Value {
+    json!({"backupIntervalInSecond": 3600, "verification": "Restore"})
+}
+
+fn list(cluster: &Cluster, kind: &str) -> Vec<Value> {
+    cluster.kubectl().list_ref(Gvk::new("", "v1", kind), "default").all().unwrap()
+}
+
+fn pod(cluster: &Cluster) -> Option<Value> {
+    let mut pods = list(cluster, "Pod");
+    assert!(pods.len() < 2, "{pods:?}");
+    pods.pop()
+}
+
+fn tell(cluster: &Cluster, status: &Value) {
+    let Some(pod) = pod(cluster) else { return };
+    let name = pod["metadata"]["name"].as_str().unwrap();
+    cluster.set_status(&ObjectRef::new(Gvk::new("", "v1", "Pod"), "default", name), status).unwrap();
+}
+
+fn receives() -> Value {
+    json!({"phase": "Pending", "initContainerStatuses": [{"name": "fetch-backup", "state": {"running": {}}}]})
+}
+
+/// etcd runs in the pod and has this revision.
+fn runs(revision: i64) -> Value {
+    let said = json!({"header": {"revision": revision.to_string()}, "leader": "2"}).to_string();
+    json!({"phase": "Running", "containerStatuses": [
+        {"name": "etcd", "state": {"running": {}}},
+        {"name": "witness", "state": {"terminated": {"exitCode": 0, "message": said}}}]})
+}
+
+/// The pod takes the file if somebody sends it.
+fn listens(cluster: &Cluster) -> Rc<Cell<u32>> {
+    let (expected, got) = (snapshot(7), Rc::new(Cell::new(0)));
+    let count = Rc::clone(&got);
+    cluster.serve("http://*.default.svc:2379", move |request, _| {
+        if !request.url.ends_with("/cgi-bin/snapshot") {
+            return crate::backup::answer(request, 7, false);
+        }
+        count.set(count.get() + 1);
+        Ok(HttpAnswer::new(if request.body == expected { 200 } else { 422 }, ""))
+    });
+    got
+}
+
+/// Plays the pod for so many seconds: it waits for the file, then does what it is told.
+fn play(cluster: &Cluster, runner: &mut Runner, seconds: u32, then: &Value) {
+    for _ in 0..seconds {
+        runner.run_for(Duration::from_secs(1)).unwrap();
+        match status(cluster)["run"]["state"].as_str() {
+            Some("Trying") if pod(cluster).is_some_and(|pod| pod["status"]["phase"] == "Pending") => {
+                tell(cluster, then);
+            }
+            Some("Trying") => tell(cluster, &receives()),
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn a_member_is_started_from_the_backup_before_it_counts_and_nothing_is_left_of_it() {
+    let (cluster, _member) = cluster(&trials());
+    let got = listens(&cluster);
+    let mut runner = runner(&cluster);
+    runner.run_for(Duration::from_secs(3602)).unwrap();
+    let told = status(&cluster);
+    assert_eq!((&told["succeeded"], &told["run"]["state"]), (&json!(false), &json!("Trying")), "{told}");
+    let names: Vec<Value> = pod(&cluster).unwrap()["spec"]["initContainers"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|container| container["name"].clone())
+        .collect();
+    assert_eq!(names, ["clear-datadir", "fetch-backup", "restore-datadir", "place-datadir"]);
+    assert_eq!(list(&cluster, "Service").len(), 1);
+    tell(&cluster, &receives());
+    runner.run_for(Duration::from_secs(5)).unwrap();
+    assert_eq!(status(&cluster)["succeeded"], false);
+    tell(&cluster, &runs(1_000_000_007));
+    runner.run_for(Duration::from_secs(5)).unwrap();
+    let told = status(&cluster);
+    assert_eq!((&told["succeeded"], &told["verified"]), (&json!(true), &json!("Restore")), "{told}");
+    let shown = cluster.condition(&reference(), "Verified").unwrap();
+    assert_eq!((shown.reason.as_str(), got.get()), ("Restore", 1));
+    assert_eq!((list(&cluster, "Pod").len(), list(&cluster, "Service").len()), (0, 0));
+    assert_eq!(cluster.stored_keys(STORE).len(), 1);
+}
+
+#[test]
+fn the_host_may_die_anywhere_and_no_pod_is_left_behind() {
+    let crashes = every_crash(|nth| {
+        let (cluster, _member) = cluster(&trials());
+        listens(&cluster);
+        cluster.crash_after_write(nth);
+        let mut runner = runner(&cluster);
+        runner.run_for(Duration::from_secs(3601)).unwrap();
+        play(&cluster, &mut runner, 90, &runs(1_000_000_007));
+        let told = status(&cluster);
+        assert_eq!((&told["succeeded"], &told["run"]), (&json!(true), &Value::Null), "crash {nth}: {told}");
+        assert_eq!(cluster.stored_keys(STORE).len(), 1, "crash {nth}");
+        assert_eq!((list(&cluster, "Pod").len(), list(&cluster, "Service").len()), (0, 0), "crash {nth}");
+        cluster
+    });
+    assert!(crashes >= 5, "{crashes} places where it can die");
+}
+
+#[test]
+fn a_backup_from_which_no_member_can_be_started_does_not_count_and_is_deleted() {
+    let ended = json!({"phase": "Failed", "containerStatuses": [{"name": "etcd", "state": {"terminated": {"exitCode": 2}}}]});
+    let (ends, old) =
+        (("etcd ended on the restored data with code 2", ended), ("revision 6, not 7", runs(6)));
+    for (said, pod) in [ends, old] {
+        let (cluster, _member) = cluster(&trials());
+        listens(&cluster);
+        let mut runner = runner(&cluster);
+        runner.run_for(Duration::from_secs(3601)).unwrap();
+        play(&cluster, &mut runner, 400, &pod);
+        let told = status(&cluster);
+        assert_eq!((&told["succeeded"], &told["run"]), (&json!(false), &Value::Null), "{told}");
+        assert!(told["Reason"].as_str().is_some_and(|why| why.contains(said)), "{told}");
+        assert_eq!(cluster.stored_keys(STORE), [""; 0], "{told}");
+        assert_eq!((list(&cluster, "Pod").len(), list(&cluster, "Service").len()), (0, 0));
+    }
+}
+
+#[test]
+fn a_pod_that_never_starts_is_given_up_in_time() {
+    let (cluster, _member) = cluster(&trials());
+    let mut runner = runner(&cluster);
+    runner.run_for(Duration::from_secs(3602)).unwrap();
+    assert_eq!(status(&cluster)["run"]["state"], "Trying");
+    runner.run_for(Duration::from_secs(590)).unwrap();
+    assert_eq!(status(&cluster)["run"]["state"], "Trying");
+    let first = pod(&cluster).unwrap()["metadata"]["name"].clone();
+    runner.run_for(Duration::from_secs(15)).unwrap();
+    assert_eq!(status(&cluster)["run"]["state"], "Waiting", "{}", status(&cluster));
+    assert!(pod(&cluster).is_none() && list(&cluster, "Service").is_empty());
+    runner.run_for(Duration::from_secs(20)).unwrap();
+    assert_ne!(pod(&cluster).unwrap()["metadata"]["name"], first, "each attempt has its own");
+}
+
+#[test]
+fn an_object_that_is_deleted_takes_its_pod_with_it() {
+    let (cluster, _member) = cluster(&trials());
+    let mut runner = runner(&cluster);
+    runner.run_for(Duration::from_secs(3602)).unwrap();
+    assert!(pod(&cluster).is_some());
+    cluster.kubectl().delete_ref(&reference(), &DeleteOptions::default()).unwrap();
+    runner.run_for(Duration::from_secs(30)).unwrap();
+    assert!(pod(&cluster).is_none());
+}

@@ -1,0 +1,10 @@
+//! What the operator has to get out of by itself, each as short as it could be made.
+
+#[cfg(test)]
+mod first;
+#[cfg(test)]
+mod members;
+#[cfg(test)]
+mod stage;
+#[cfg(test)]
+mod versions;
