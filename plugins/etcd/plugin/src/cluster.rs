@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use etcd_api::names::condition;
 use etcd_core::{
-    act::Act,
+    act::{Act, HookPhase},
     decide,
     decision::Decision,
     naming::Place,
@@ -14,7 +14,9 @@ use etcd_core::{
     spec::Plan,
 };
 use jiff::Timestamp;
-use pilothouse_sdk::{Context, Error, KubeError, Outcome, Patch, Reconciler, Resource as _};
+use pilothouse_sdk::{
+    Announcement, Context, Error, KubeError, Outcome, Patch, Reconciler, Resource as _, Standing,
+};
 use serde_json::{Value, json};
 
 use crate::{
@@ -45,8 +47,7 @@ impl Reconciler for Clusters {
     fn reconcile(&self, ctx: &Context, object: &ClusterObject) -> Result<Outcome, Error> {
         let Settings { cluster_wide, .. } = ctx.config()?;
         if cluster_wide.is_some_and(|wide| !scope::is_responsible(wide, &object.metadata.annotations)) {
-            let message = "the annotation etcd.database.coreos.com/scope leaves it to another operator";
-            return Ok(Outcome::stalled("NotResponsible", message));
+            return Ok(Outcome::foreign());
         }
         let mut call = Call { ctx, object: object.clone(), view: View::Cached, hook: None };
         let started = ctx.now();
@@ -111,9 +112,9 @@ impl Call<'_> {
             }
             publish(self.ctx, &decision.report.events);
         }
-        if let Act::Announce { change, .. } = &decision.act {
-            // No plugin can listen yet, so there is none that could have anything to prepare.
-            self.hook = Some(Hook { change: change.clone(), state: HookState::Done });
+        if let Act::Announce { phase, change } = &decision.act {
+            let state = self.announce(*phase, change, &decision)?;
+            self.hook = Some(Hook { change: change.clone(), state });
             return Ok(Next::Again(Box::new(decision)));
         }
         let place = Place { cluster: &cluster.name, namespace: &cluster.namespace };
@@ -130,6 +131,18 @@ impl Call<'_> {
         self.count(&decision);
         let outcome = outcome(&self.object, &decision.report).requeue_after(decision.next.max(AT_ONCE));
         Ok(Next::End(Box::new(outcome)))
+    }
+
+    /// Tells other plugins what is about to be done, and asks how far they are.
+    fn announce(&self, phase: HookPhase, change: &str, decision: &Decision) -> Result<HookState, Error> {
+        let upgrade = decision.record.upgrade.as_ref();
+        let details = json!({
+            "from": upgrade.map(|upgrade| &upgrade.from), "to": upgrade.map(|upgrade| &upgrade.to),
+            "clientService": format!("{}-client", self.object.metadata.name),
+        });
+        let announcement =
+            Announcement { phase: phase.as_str().to_owned(), ..Announcement::before("", change) };
+        Ok(state_of(self.ctx.announce(&announcement.details(details))?))
     }
 
     /// Counts the cluster by how it stands.
@@ -174,5 +187,13 @@ impl Call<'_> {
     fn refused(&self, decision: &Decision, refusal: &Refusal) -> Next {
         let told = refusal.told_in(decision.report.clone());
         Next::End(Box::new(outcome(&self.object, &told).requeue_after(refusal.retry())))
+    }
+}
+
+fn state_of(standing: Standing) -> HookState {
+    match standing {
+        Standing::Done(_) => HookState::Done,
+        Standing::Pending(_) => HookState::Pending,
+        Standing::Failed { message, .. } => HookState::Failed(message),
     }
 }

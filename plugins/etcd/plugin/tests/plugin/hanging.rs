@@ -130,3 +130,15 @@ fn members_that_work_are_asked_before_those_that_may_hang() {
     let first: Vec<String> = asked.borrow().iter().take(3).map(|(name, ..)| name.clone()).collect();
     assert_eq!(first, ["example-e", "example-f", "example-g"]);
 }
+
+#[test]
+fn a_cluster_of_another_operator_is_left_alone_without_a_word() {
+    let (cluster, asked) = cluster(3, 0);
+    let reference =
+        ObjectRef::new(Gvk::new("etcd.database.coreos.com", "v1beta2", "EtcdCluster"), "default", "example");
+    let before: Value = cluster.kubectl().get_ref(&reference).unwrap().unwrap();
+    let runner = Runner::new(&cluster, etcd_plugin::plugin).manifest(MANIFEST).unwrap();
+    runner.config(&json!({"clusterWide": true})).settle().unwrap();
+    let after: Value = cluster.kubectl().get_ref(&reference).unwrap().unwrap();
+    assert_eq!((before, asked.borrow().len()), (after, 0));
+}
