@@ -41,6 +41,27 @@ pub struct Binding {
     pub origin: String,
 }
 
+impl Binding {
+    /// A kind in the hands of a plugin, without settings, files or an account of its own. A period of `resync` without end is none.
+    pub fn new(plugin: &Arc<str>, gvk: Arc<Gvk>, resync: Duration, origin: &str) -> Self {
+        Self {
+            plugin: Arc::clone(plugin),
+            gvk,
+            selector: String::new(),
+            settings: Arc::from("{}"),
+            assets: Vec::new(),
+            charts: Vec::new(),
+            finalizer: None,
+            legacy_finalizers: Vec::new(),
+            resync,
+            concurrency: None,
+            account: None,
+            names_account: false,
+            origin: origin.to_owned(),
+        }
+    }
+}
+
 /// A service account that acts for a binding's objects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Account {

@@ -27,21 +27,8 @@ pub const LANE: &str = "pilothouse/lifecycle";
 
 /// The binding by which runs are watched and queued like any object.
 pub fn binding(resync: Duration) -> Binding {
-    Binding {
-        plugin: Arc::from(LANE),
-        gvk: Arc::new(Gvk::new(RUN.0, RUN.1, RUN.2)),
-        selector: String::new(),
-        settings: Arc::from("{}"),
-        assets: Vec::new(),
-        charts: Vec::new(),
-        finalizer: None,
-        legacy_finalizers: Vec::new(),
-        resync,
-        concurrency: None,
-        account: None,
-        names_account: false,
-        origin: "the lifecycle of changes".to_owned(),
-    }
+    let gvk = Arc::new(Gvk::new(RUN.0, RUN.1, RUN.2));
+    Binding::new(&Arc::from(LANE), gvk, resync, "the lifecycle of changes")
 }
 
 /// Whether a binding is that one.

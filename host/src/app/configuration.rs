@@ -100,20 +100,12 @@ impl Configuration {
 
 /// A binding to the plugin of the watches file, for the kind `Release` until somebody says another.
 fn binding(args: &RunArgs, manifest: Option<&Manifest>) -> Binding {
+    let kind = Arc::new(Gvk::new(RELEASE.0, RELEASE.1, RELEASE.2));
+    let plugin = Arc::from(args.watches_plugin.as_str());
     Binding {
-        plugin: Arc::from(args.watches_plugin.as_str()),
-        gvk: Arc::new(Gvk::new(RELEASE.0, RELEASE.1, RELEASE.2)),
-        selector: String::new(),
-        settings: Arc::from("{}"),
-        assets: Vec::new(),
-        charts: Vec::new(),
         finalizer: manifest.and_then(|manifest| manifest.finalizer.as_deref()).map(Arc::from),
         legacy_finalizers: manifest.map(|manifest| manifest.legacy_finalizers.clone()).unwrap_or_default(),
-        resync: args.reconcile_period,
-        concurrency: None,
-        account: None,
-        names_account: false,
-        origin: "--releases".to_owned(),
+        ..Binding::new(&plugin, kind, args.reconcile_period, "--releases")
     }
 }
 

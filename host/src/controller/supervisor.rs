@@ -299,19 +299,8 @@ impl Supervisor {
         self.unbind(name, |gvk| kinds.iter().any(|kind| *kind.gvk() == *gvk));
         for kind in kinds {
             self.bind(Binding {
-                plugin: Arc::clone(name),
-                gvk: kind.gvk(),
-                selector: String::new(),
-                settings: Arc::from("{}"),
-                assets: Vec::new(),
-                charts: Vec::new(),
                 finalizer: kind.finalizer.as_deref().map(Arc::from),
-                legacy_finalizers: Vec::new(),
-                resync: self.resync,
-                concurrency: None,
-                account: None,
-                names_account: false,
-                origin: plugin_origin(name),
+                ..Binding::new(name, kind.gvk(), self.resync, &plugin_origin(name))
             });
         }
     }

@@ -277,6 +277,24 @@ impl Hook {
         self.started_at.is_some()
     }
 
+    /// The same hook before anything of it was done.
+    #[must_use]
+    pub fn anew(&self) -> Self {
+        Self {
+            state: HookState::Waiting,
+            approved: false,
+            attempts: 0,
+            started_at: None,
+            retry_at: None,
+            finished_at: None,
+            reason: String::new(),
+            message: String::new(),
+            record: None,
+            artefacts: Vec::new(),
+            ..self.clone()
+        }
+    }
+
     /// `plugin/name`.
     pub fn full_name(&self) -> String {
         format!("{}/{}", self.plugin, self.name)

@@ -41,9 +41,15 @@ macro_rules! export {
 
 /// Gives a plugin hooks of a lifecycle beside its reconcilers: `export_hooks!(MyHooks)`, with a
 /// [`LifecycleHook`](crate::LifecycleHook). Use it once, in the crate's root; the manifest asks for the phases (`rights.hooks`).
+/// It defines `pub fn hooks()`, which native tests call.
 #[macro_export]
 macro_rules! export_hooks {
     ($hooks:expr) => {
+        /// The plugin's hooks, as the host calls them.
+        pub fn hooks() -> impl $crate::LifecycleHook {
+            $hooks
+        }
+
         #[cfg(target_family = "wasm")]
         const _: () = {
             struct Hooks;
@@ -55,20 +61,20 @@ macro_rules! export_hooks {
                     ::std::vec::Vec<$crate::guest::hooks::Hook>,
                     $crate::guest::hooks::HookError,
                 > {
-                    $crate::guest::hooks::plan(&$hooks, announced)
+                    $crate::guest::hooks::plan(&hooks(), announced)
                 }
 
                 fn run(
                     task: $crate::guest::hooks::Task,
                 ) -> ::core::result::Result<$crate::guest::hooks::Step, $crate::guest::hooks::HookError>
                 {
-                    $crate::guest::hooks::run(&$hooks, task)
+                    $crate::guest::hooks::run(&hooks(), task)
                 }
 
                 fn cancel(
                     task: $crate::guest::hooks::Task,
                 ) -> ::core::result::Result<(), $crate::guest::hooks::HookError> {
-                    $crate::guest::hooks::cancel(&$hooks, task)
+                    $crate::guest::hooks::cancel(&hooks(), task)
                 }
             }
 

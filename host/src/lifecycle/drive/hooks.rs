@@ -247,21 +247,7 @@ fn carried_over(run: &Run, runs: &[Run]) -> Vec<Hook> {
     let hooks = before.into_iter().flat_map(|other| &other.status.hooks);
     hooks
         .filter(|hook| hook.ensure_post && hook.has_begun())
-        .map(|hook| Hook {
-            approval: false,
-            ensure_post: false,
-            state: HookState::Waiting,
-            approved: false,
-            attempts: 0,
-            started_at: None,
-            retry_at: None,
-            finished_at: None,
-            reason: String::new(),
-            message: String::new(),
-            record: None,
-            artefacts: Vec::new(),
-            ..hook.clone()
-        })
+        .map(|hook| Hook { approval: false, ensure_post: false, ..hook.anew() })
         .collect()
 }
 
