@@ -196,6 +196,10 @@ async fn host(args: RunArgs) -> Result<(), AppError> {
     let queue = queue(workers, &registry);
     let supervisor = supervisor(&args, &config, reconciler, &queue, &readiness);
 
+    if config.grants.plugins.values().any(|grant| !grant.hooks.is_empty()) {
+        // Whoever waits for a plugin that is not at work can be heard all the same.
+        supervisor.bind(crate::lifecycle::binding(args.reconcile_period));
+    }
     tasks.spawn(named("rest", Arc::clone(&supervisor).give_back_at_rest()));
     tasks.spawn(named("routing", Arc::clone(&supervisor).route(observed)));
     let told = move |change: &Change| announce::announce(change, pod.as_ref());

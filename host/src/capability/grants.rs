@@ -233,6 +233,12 @@ impl Grants {
         covered(&self.hooks_asked) && covered(&self.hooks_given)
     }
 
+    /// Whether it takes part in some phase of a kind.
+    pub fn takes_part_in_some(&self, kind: &Gvk) -> bool {
+        let about = |rules: &[HookRule]| rules.iter().any(|rule| rule.is_about(kind));
+        about(&self.hooks_asked) && about(&self.hooks_given)
+    }
+
     /// Whether it takes part in anything.
     pub fn has_hooks(&self) -> bool {
         !self.hooks_asked.is_empty() && !self.hooks_given.is_empty()

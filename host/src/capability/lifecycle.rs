@@ -6,11 +6,12 @@ use serde_json::Value;
 
 use super::phases::is_phase;
 use crate::lifecycle::announce::{Announcement, Standing};
-use crate::lifecycle::run::Ending;
+use crate::lifecycle::run::{Ending, counterpart_of};
 use crate::lifecycle::store::StoreError;
 use crate::plugin::bindings::{self, lifecycle};
 use crate::plugin::instance::HookState;
 
+const NOBODY: &str = "only a reconciler announces what it does";
 /// Bytes of what an announcer tells.
 const LARGEST: usize = 16 * 1024;
 /// Of the name of a change.
@@ -23,6 +24,18 @@ impl lifecycle::Host for HookState {
     ) -> wasmtime::Result<Result<lifecycle::Standing, lifecycle::Error>> {
         Ok(self.announce_phase(announcement).await)
     }
+
+    async fn withdraw(&mut self) -> wasmtime::Result<Result<(), lifecycle::Error>> {
+        if let Err(reason) = self.budget.take(0) {
+            return Ok(Err(lifecycle::Error::Exhausted(reason.to_owned())));
+        }
+        let context = Arc::clone(&self.context);
+        let Some(announcer) = &context.announcer else {
+            return Ok(Err(lifecycle::Error::Denied(NOBODY.to_owned())));
+        };
+        let withdrawn = announcer.withdraw(&context.plugin.name, &context.owner).await;
+        Ok(withdrawn.map_err(|error| lifecycle::Error::Unavailable(error.to_string())))
+    }
 }
 
 impl HookState {
@@ -34,14 +47,17 @@ impl HookState {
         self.budget.take(bytes).map_err(|reason| lifecycle::Error::Exhausted(reason.to_owned()))?;
         let context = Arc::clone(&self.context);
         let Some(announcer) = &context.announcer else {
-            return Err(lifecycle::Error::Denied("only a reconciler announces what it does".to_owned()));
+            return Err(lifecycle::Error::Denied(NOBODY.to_owned()));
         };
         let announcement = checked(announcement).map_err(lifecycle::Error::Invalid)?;
-        if !announcer.has_listeners(&announcement.phase, &context.owner.key.gvk) {
+        if !announcer.is_of_concern(&context.owner.key.gvk) {
             return Ok(lifecycle::Standing::Done(Vec::new()));
         }
-        // Only where somebody is to take part: a grant that is missing must not pass for nobody.
-        context.grants.may_announce(&announcement.phase).map_err(lifecycle::Error::Denied)?;
+        // Only where somebody is to take part: a grant that is missing must not pass for nobody. The end is to be told as well.
+        let after = counterpart_of(&announcement.phase).unwrap_or_default();
+        for phase in [&announcement.phase, &after] {
+            context.grants.may_announce(phase).map_err(lifecycle::Error::Denied)?;
+        }
         match announcer.announce(&context.plugin.name, &context.owner, &announcement).await {
             Ok(standing) => Ok(wit_standing(standing)),
             Err(error) => {

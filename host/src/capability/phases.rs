@@ -31,10 +31,15 @@ pub struct HookRule {
 impl HookRule {
     /// Whether it speaks of a phase of a kind.
     pub fn covers(&self, phase: &str, kind: &Gvk) -> bool {
+        has_phase(&self.phases, phase) && self.is_about(kind)
+    }
+
+    /// Whether it speaks of a kind.
+    pub fn is_about(&self, kind: &Gvk) -> bool {
         let meant = |rule: &KindRule| {
             (rule.group == ALL || rule.group == kind.group) && (rule.kind == ALL || rule.kind == kind.kind)
         };
-        has_phase(&self.phases, phase) && self.kinds.iter().any(meant)
+        self.kinds.iter().any(meant)
     }
 }
 

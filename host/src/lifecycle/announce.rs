@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::listeners::Listeners;
-use super::run::{Artefact, Ending, Run, RunState, SPOKEN, Spec, Subject, counterpart_of};
+use super::run::{ABANDONED, Artefact, Ending, Run, RunState, SPOKEN, Spec, Subject, WITHDRAWN};
 use super::store::{Store, StoreError};
 use crate::object::{Gvk, Owner};
 
@@ -58,7 +58,7 @@ impl Announcer {
     ) -> Result<Standing, StoreError> {
         let mut spec = spec_of(plugin, owner, announcement);
         if !self.concerns_anybody(&spec).await? {
-            return Ok(Standing::Done(Vec::new()));
+            return self.makes_way(&spec).await;
         }
         let key = self.store.key(&spec);
         if let Some(run) = self.store.get(&key).await? {
@@ -69,7 +69,7 @@ impl Announcer {
             None => return Ok(Standing::Pending(format!("{} is not there any more", owner.key))),
         }
         if spec.is_before() {
-            self.supersede_others(&spec).await?;
+            self.supersede_others(&spec, &spec.change).await?;
         }
         match self.store.create(&spec).await {
             Ok(()) => {}
@@ -83,11 +83,42 @@ impl Announcer {
         Ok(Standing::Pending(format!("LifecycleRun {}: plugins are asked what is to be done", key.name)))
     }
 
-    /// Whether somebody takes part in the phase, or in the one on the other side of the change.
-    pub fn has_listeners(&self, phase: &str, kind: &Gvk) -> bool {
-        let other = counterpart_of(phase).filter(|_| phase.starts_with("post-"));
-        let phases = [Some(phase.to_owned()), other];
-        phases.iter().flatten().any(|phase| !self.listeners.of(phase, kind).is_empty())
+    /// Whether somebody takes part in any change of a kind.
+    pub fn is_of_concern(&self, kind: &Gvk) -> bool {
+        self.listeners.has_any(kind)
+    }
+
+    /// No change of an object is wanted that was announced and has not begun: what was begun for it is taken back.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn withdraw(&self, plugin: &str, owner: &Owner) -> Result<(), StoreError> {
+        if !self.is_of_concern(&owner.key.gvk) {
+            return Ok(());
+        }
+        let nothing = Announcement {
+            phase: String::new(),
+            change: String::new(),
+            undoes: None,
+            ending: None,
+            details: Value::Null,
+        };
+        self.supersede_others(&spec_of(plugin, owner, &nothing), WITHDRAWN).await.map(drop)
+    }
+
+    /// Nobody takes part in what is about to be done; those who do in the change before may still be at work.
+    async fn makes_way(&self, spec: &Spec) -> Result<Standing, StoreError> {
+        if !spec.is_before() {
+            return Ok(Standing::Done(Vec::new()));
+        }
+        let runs = self.supersede_others(spec, &spec.change).await?;
+        Ok(match in_the_way(&runs, &spec.change).first() {
+            Some(run) => Standing::Pending(format!(
+                "LifecycleRun {} of another change is brought to its end first: {}",
+                run.key.name, run.status.message
+            )),
+            None => Standing::Done(Vec::new()),
+        })
     }
 
     /// Whether somebody takes part in the phase, or took part before the change: then its end is written down in any case.
@@ -104,20 +135,32 @@ impl Announcer {
         Ok(self.store.get(&self.store.key(&before)).await?.is_some())
     }
 
-    /// A subject has one change at a time: those that were announced before and have not come to an end make way.
-    async fn supersede_others(&self, spec: &Spec) -> Result<(), StoreError> {
+    /// A subject has one change at a time: those that were announced before and have not come to an end make way, and so does what
+    /// failed, which nobody is to have tried again beside it. All runs of the subject.
+    async fn supersede_others(&self, spec: &Spec, by: &str) -> Result<Vec<Run>, StoreError> {
         let runs = self.store.of_subject(spec).await?;
-        for run in open_changes(&runs).filter(|run| run.spec.change != spec.change) {
-            if run.spec.superseded_by.as_deref() != Some(&spec.change) {
-                self.store.supersede(&run.key, &spec.change).await?;
-            }
+        let failed = |run: &&Run| run.spec.is_before() && run.status.state == RunState::Failed;
+        let others = open_changes(&runs).chain(runs.iter().filter(failed));
+        for run in others.filter(|run| run.spec.change != spec.change && run.spec.superseded_by.is_none()) {
+            self.store.supersede(&run.key, Some(by)).await?;
         }
-        Ok(())
+        Ok(runs)
     }
 
     async fn standing(&self, run: &Run) -> Result<Standing, StoreError> {
         let name = &run.key.name;
-        if run.spec.superseded_by.is_some() {
+        match run.spec.superseded_by.as_deref() {
+            Some(ABANDONED) => {
+                let sentence = format!(
+                    "LifecycleRun {name}: it was given up by hand; annotate it with {SPOKEN}retry=\"who and why\" to take it up again"
+                );
+                return Ok(Standing::Failed("Abandoned".to_owned(), sentence));
+            }
+            Some(_) => return self.begin_anew(run).await,
+            None => {}
+        }
+        if run.spec.is_before() && run.status.state == RunState::Succeeded && self.has_ended(run).await? {
+            // What was done for it was used up.
             return self.begin_anew(run).await;
         }
         Ok(match run.status.state {
@@ -133,6 +176,13 @@ impl Announcer {
             ),
             _ => Standing::Pending(format!("LifecycleRun {name}: {}", run.status.message)),
         })
+    }
+
+    /// Whether it was told how a change ended, and everybody has heard it.
+    async fn has_ended(&self, run: &Run) -> Result<bool, StoreError> {
+        let Some(phase) = run.spec.counterpart() else { return Ok(false) };
+        let post = self.store.get(&self.store.key(&Spec { phase, ..run.spec.clone() })).await?;
+        Ok(post.is_some_and(|post| post.is_over()))
     }
 
     /// A change had been taken back and is wanted again: what was done for it then is no longer of use.
@@ -156,6 +206,14 @@ impl Announcer {
 /// The changes of which nobody has said yet how they ended: their runs of the time before.
 pub fn open_changes(runs: &[Run]) -> impl Iterator<Item = &Run> {
     runs.iter().filter(|run| run.spec.is_before() && counterpart(runs, run).is_none())
+}
+
+/// Runs of other changes that have to come to their end first.
+pub fn in_the_way<'a>(runs: &'a [Run], change: &str) -> Vec<&'a Run> {
+    let at_work =
+        |other: &&Run| !other.is_over() || (other.needs_post() && counterpart(runs, other).is_none());
+    let posts = runs.iter().filter(|other| !other.spec.is_before() && !other.is_over());
+    open_changes(runs).filter(at_work).chain(posts).filter(|other| other.spec.change != change).collect()
 }
 
 /// The run on the other side of a change.

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::announce::{Announcer, counterpart, open_changes};
+use super::announce::{Announcer, counterpart, in_the_way};
 use super::people;
 use super::progress::{self, Next};
-use super::run::{Ending, HookState, Run, RunState, Spec};
+use super::run::{ABANDONED, Ending, HookState, Run, RunState, Spec, WITHDRAWN};
 use super::store::{Store, StoreError};
 use crate::cluster::Cluster;
 use crate::controller::throttle::Throttle;
@@ -109,18 +109,28 @@ impl Lifecycle {
 
     async fn step(&self, mut run: Run, throttle: Arc<Throttle>) -> Result<Driven, StoreError> {
         let now = Timestamp::now();
-        if run.said.contains_key("retry") && self.post_is_at_work(&run).await? {
-            // What the failed attempt had begun is brought to its end first.
-            return Ok(Driven::again(Again::After(Duration::from_secs(2))));
+        if run.key != self.store().key(&run.spec) {
+            tracing::warn!(run = %run.key, "a LifecycleRun whose name does not follow from what it announces is left alone");
+            return Ok(Driven::again(Again::No));
         }
-        if self.hear(&mut run, now).await? {
-            return Ok(Driven::now());
+        if let Some(driven) = self.hear(&mut run, now).await? {
+            return Ok(driven);
         }
         progress::end_in_time(&run.spec, &mut run.status, now);
         let next = progress::next(&run.spec, &run.status, now);
         progress::tell(&mut run.status, next);
         match next {
+            Next::Plan | Next::AwaitApproval(_) if self.is_pointless(&run).await? => {
+                self.store().supersede(&run.key, Some(WITHDRAWN)).await?;
+                Ok(Driven::now())
+            }
             Next::Plan => self.plan(run, throttle).await,
+            Next::Begin(index) if let Some(absent) = self.absent(&run, index) => {
+                // Its time begins when somebody is there who can do it.
+                run.status.message = absent;
+                self.publish(&mut run).await?;
+                Ok(Driven::again(Again::After(ABSENT)))
+            }
             Next::Begin(index) => {
                 if let Some(hook) = run.status.hooks.get_mut(index) {
                     progress::begin(hook, now);
@@ -139,7 +149,7 @@ impl Lifecycle {
                 if is_news {
                     self.tell_subject(&run, EventType::Normal, "ApprovalNeeded", &run.status.message);
                 }
-                Ok(Driven::again(Again::No))
+                Ok(Driven::again(Again::No).watching(subject_watch(&run)))
             }
             Next::Wait(_, then) => {
                 self.publish(&mut run).await?;
@@ -156,46 +166,48 @@ impl Lifecycle {
         }
     }
 
-    /// Follows what people have said. True: something was said.
-    async fn hear(&self, run: &mut Run, now: Timestamp) -> Result<bool, StoreError> {
-        let heard = people::hear(run, now);
+    /// Follows what people have said. None: nothing was.
+    async fn hear(&self, run: &mut Run, now: Timestamp) -> Result<Option<Driven>, StoreError> {
+        let mut post = None;
+        if people::wants_again(run) {
+            post = self.post_of(run).await?;
+            if post.as_ref().is_some_and(|post| !post.is_over()) {
+                // What the run had begun is brought to its end first.
+                return Ok(Some(Driven::again(Again::After(Duration::from_secs(2)))));
+            }
+        }
+        let heard = people::hear(run, post.is_some(), now);
         if heard.names.is_empty() {
-            return Ok(false);
+            return Ok(None);
         }
         for why in &heard.refused {
             self.record(&run.key, &run.uid, EventType::Warning, "NotFollowed", why);
         }
         if heard.again {
-            self.forget_post(run).await?;
+            if let Some(post) = post {
+                self.store().delete(&post.key).await?;
+            }
+            if run.spec.superseded_by.is_some() {
+                self.store().supersede(&run.key, None).await?;
+            }
         }
         if heard.abandoned {
-            let why = "it was given up by hand".to_owned();
             if run.is_over() {
-                (run.status.state, run.status.message) = (RunState::Failed, why);
+                run.status.state = RunState::Failed;
+                "it was given up by hand".clone_into(&mut run.status.message);
             }
-            self.store().supersede(&run.key, "nothing").await?;
+            self.store().supersede(&run.key, Some(ABANDONED)).await?;
         }
         self.publish(run).await?;
         // Last: heard twice is better than not at all.
         self.store().take_off(&run.key, &heard.names).await?;
-        Ok(true)
+        Ok(Some(Driven::now()))
     }
 
-    async fn post_is_at_work(&self, run: &Run) -> Result<bool, StoreError> {
-        let Some(key) = self.post_of(run) else { return Ok(false) };
-        Ok(self.store().get(&key).await?.is_some_and(|post| !post.is_over()))
-    }
-
-    async fn forget_post(&self, run: &Run) -> Result<(), StoreError> {
-        match self.post_of(run) {
-            Some(key) => self.store().delete(&key).await,
-            None => Ok(()),
-        }
-    }
-
-    fn post_of(&self, run: &Run) -> Option<ObjectKey> {
-        let phase = run.spec.counterpart().filter(|_| run.spec.is_before())?;
-        Some(self.store().key(&Spec { phase, ..run.spec.clone() }))
+    /// The run on the other side of a run's change.
+    async fn post_of(&self, run: &Run) -> Result<Option<Run>, StoreError> {
+        let Some(phase) = run.spec.counterpart().filter(|_| run.spec.is_before()) else { return Ok(None) };
+        self.store().get(&self.store().key(&Spec { phase, ..run.spec.clone() })).await
     }
 
     /// A run that is over: what it began is brought to its end after the change, whatever became of that; and in the end it goes.
@@ -204,9 +216,7 @@ impl Lifecycle {
         let post = counterpart(&runs, run);
         if run.needs_post() && post.is_none() {
             let Some(ending) = self.ending_of(run).await? else {
-                let subject = wit_ref(&run.spec.subject.key());
-                let watch = Watch { target: WatchTarget::Object(subject), trigger: Trigger::Drift };
-                return Ok(Driven::again(Again::No).watching(vec![watch]));
+                return Ok(Driven::again(Again::No).watching(subject_watch(run)));
             };
             let phase = run.spec.counterpart().unwrap_or_default();
             let spec = Spec {
@@ -217,7 +227,7 @@ impl Lifecycle {
                 ..run.spec.clone()
             };
             self.store().create(&spec).await?;
-            return Ok(Driven::now());
+            return Ok(Driven::again(Again::After(Duration::from_secs(1))));
         }
         if run.spec.is_before() && post.is_some_and(|post| !post.is_over()) {
             return Ok(Driven::again(Again::After(ABSENT)));
@@ -229,6 +239,20 @@ impl Lifecycle {
         }
         self.store().delete(&run.key).await?;
         Ok(Driven::again(Again::No))
+    }
+
+    /// Whether nobody is there any more for whom something is to be done.
+    async fn is_pointless(&self, run: &Run) -> Result<bool, StoreError> {
+        let subject = &run.spec.subject;
+        let gone = self.store().subject_labels(&subject.key(), &subject.uid).await?.is_none();
+        Ok(gone && run.spec.is_before() && run.spec.superseded_by.is_none())
+    }
+
+    /// What is to be said when the plugin of a hook is not at work.
+    fn absent(&self, run: &Run, index: usize) -> Option<String> {
+        let hook = run.status.hooks.get(index)?;
+        let there = self.announcer.listeners.at_work(&hook.plugin, &run.spec);
+        there.is_none().then(|| hooks::absent(&hook.plugin))
     }
 
     /// How the change of a run ended about which nobody says anything any more; none: somebody still may.
@@ -245,17 +269,12 @@ impl Lifecycle {
     }
 
     /// Changes of the subject that make way for this run's and have not come to their end: it waits for them.
-    async fn in_the_way(&self, run: &Run) -> Result<Vec<ObjectKey>, StoreError> {
+    async fn others_in_the_way(&self, run: &Run) -> Result<Vec<ObjectKey>, StoreError> {
         if !run.spec.is_before() {
             return Ok(Vec::new());
         }
         let runs = self.store().of_subject(&run.spec).await?;
-        let at_work =
-            |other: &&Run| !other.is_over() || (other.needs_post() && counterpart(&runs, other).is_none());
-        let posts = runs.iter().filter(|other| !other.spec.is_before() && !other.is_over());
-        let before = open_changes(&runs).filter(at_work);
-        let others = before.chain(posts).filter(|other| other.spec.change != run.spec.change);
-        Ok(others.map(|other| other.key.clone()).collect())
+        Ok(in_the_way(&runs, &run.spec.change).into_iter().map(|other| other.key.clone()).collect())
     }
 
     /// Writes the status. True: it was another one before.
@@ -318,6 +337,11 @@ impl Lifecycle {
     fn store(&self) -> &Store {
         &self.announcer.store
     }
+}
+
+fn subject_watch(run: &Run) -> Vec<Watch> {
+    let subject = wit_ref(&run.spec.subject.key());
+    vec![Watch { target: WatchTarget::Object(subject), trigger: Trigger::Drift }]
 }
 
 fn until(then: Timestamp, now: Timestamp) -> Duration {

@@ -51,6 +51,13 @@ impl Listeners {
         found
     }
 
+    /// Whether somebody takes part in any phase of a kind.
+    pub fn has_any(&self, kind: &Gvk) -> bool {
+        let granted = self.granted.plugins.values().flat_map(|spec| &spec.hooks);
+        granted.into_iter().any(|rule| rule.is_about(kind))
+            || self.registry.all().iter().any(|revision| revision.grants.takes_part_in_some(kind))
+    }
+
     /// The revision of a plugin that is at work and may take part in what was announced.
     pub fn at_work(&self, plugin: &str, announced: &Spec) -> Option<Arc<Revision>> {
         let revision = self.registry.active(plugin)?;

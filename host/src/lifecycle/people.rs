@@ -4,8 +4,8 @@
 
 use jiff::Timestamp;
 
-use super::progress;
-use super::run::{AuditEntry, Hook, HookState, Run, RunState};
+use super::progress::{self, NOT_REACHED};
+use super::run::{ABANDONED, AuditEntry, Hook, HookState, Run, RunState, Status};
 
 /// The reason of hooks that a person passed over.
 pub const SKIPPED: &str = "SkippedByHand";
@@ -21,12 +21,17 @@ pub struct Heard {
     pub refused: Vec<String>,
     /// The change is to be given up: its `post-` phase is due.
     pub abandoned: bool,
-    /// A run that had failed begins anew.
+    /// A run that was over goes on, or begins anew.
     pub again: bool,
 }
 
-/// Follows what people have said.
-pub fn hear(run: &mut Run, now: Timestamp) -> Heard {
+/// Whether somebody wants a run that is over to go on.
+pub fn wants_again(run: &Run) -> bool {
+    run.is_over() && ["retry", "skip"].iter().any(|name| run.said.contains_key(*name))
+}
+
+/// Follows what people have said. `ended`: what the run had begun was brought to its end after the change, and has to begin again.
+pub fn hear(run: &mut Run, ended: bool, now: Timestamp) -> Heard {
     let mut heard = Heard::default();
     for (name, value) in run.said.clone() {
         let Some(action) = ["approve", "skip", "retry", "abandon"].into_iter().find(|known| *known == name)
@@ -36,8 +41,8 @@ pub fn hear(run: &mut Run, now: Timestamp) -> Heard {
         heard.names.push(name.clone());
         let followed = match action {
             "approve" => approve(run, &value),
-            "skip" => skip(run, &value, now),
-            "retry" => retry(run, &value, &mut heard),
+            "skip" => skip(run, &value, (ended, now), &mut heard),
+            "retry" => retry(run, &value, ended, &mut heard),
             _ => abandon(run, &value, &mut heard),
         };
         match followed {
@@ -75,11 +80,13 @@ fn approve(run: &mut Run, reason: &str) -> Followed {
 }
 
 /// `HOOK: why`, with `plugin/name`, a name or `*`.
-fn skip(run: &mut Run, text: &str, now: Timestamp) -> Followed {
+fn skip(run: &mut Run, text: &str, (ended, now): (bool, Timestamp), heard: &mut Heard) -> Followed {
     let form = "it is to be of the form \"HOOK: why\", with the hook's name, or * for all of them";
     let (named, why) = text.split_once(':').ok_or(form)?;
     let (named, why) = (named.trim(), why.trim());
     said(why).map_err(|_| form.to_owned())?;
+    superseded(run)?;
+    let was_over = run.is_over();
     let status = &mut run.status;
     if named == "*" && status.planned_at.is_none() {
         // Nobody could say what is to be done, and somebody says that nothing is.
@@ -100,26 +107,39 @@ fn skip(run: &mut Run, text: &str, now: Timestamp) -> Followed {
     if names.is_empty() {
         return Err(format!("{named:?} is no hook of this run that has something left to do or has failed"));
     }
-    // A run that had failed goes on with those behind it.
-    revive(run, |hook| hook.state == HookState::Skipped && hook.reason != SKIPPED);
+    if was_over {
+        // It goes on with those behind.
+        revive(&mut run.status, ended);
+        heard.again = true;
+    }
     Ok((names.join(","), why.to_owned()))
 }
 
-fn retry(run: &mut Run, reason: &str, heard: &mut Heard) -> Followed {
+fn retry(run: &mut Run, reason: &str, ended: bool, heard: &mut Heard) -> Followed {
     said(reason)?;
     if run.status.state != RunState::Failed {
         return Err("it has not failed".to_owned());
     }
-    if let Some(by) = &run.spec.superseded_by {
-        return Err(format!("the change {by} has taken the place of this one"));
+    if run.spec.superseded_by.as_deref() != Some(ABANDONED) {
+        superseded(run)?;
     }
-    let failed: Vec<String> =
-        run.status.hooks.iter().filter(|hook| hook.state == HookState::Failed).map(Hook::full_name).collect();
+    let status = &mut run.status;
+    let failed: Vec<String> = with_state(status, HookState::Failed).map(|hook| hook.full_name()).collect();
+    with_state(status, HookState::Failed).for_each(|hook| *hook = hook.anew());
+    revive(status, ended);
     heard.again = true;
-    revive(run, |hook| {
-        hook.state == HookState::Failed || (hook.state == HookState::Skipped && hook.reason != SKIPPED)
-    });
     Ok((failed.join(","), reason.to_owned()))
+}
+
+fn with_state(status: &mut Status, state: HookState) -> impl Iterator<Item = &mut Hook> {
+    status.hooks.iter_mut().filter(move |hook| hook.state == state)
+}
+
+fn superseded(run: &Run) -> Result<(), String> {
+    match &run.spec.superseded_by {
+        Some(by) => Err(format!("{by} has taken the place of its change")),
+        None => Ok(()),
+    }
 }
 
 fn abandon(run: &Run, reason: &str, heard: &mut Heard) -> Followed {
@@ -131,14 +151,15 @@ fn abandon(run: &Run, reason: &str, heard: &mut Heard) -> Followed {
     Ok(("*".to_owned(), reason.to_owned()))
 }
 
-/// Hooks that are to have another turn have one, and the run with them.
-fn revive(run: &mut Run, again: impl Fn(&Hook) -> bool) {
-    let status = &mut run.status;
-    for hook in status.hooks.iter_mut().filter(|hook| again(hook)) {
-        hook.state = HookState::Waiting;
-        (hook.attempts, hook.started_at, hook.retry_at, hook.finished_at) = (0, None, None, None);
-        hook.reason.clear();
-        hook.message.clear();
+/// A run that was over goes on: hooks whose turn never came have it. `ended`: so have those that had begun something which was brought
+/// to its end meanwhile.
+pub fn revive(status: &mut Status, ended: bool) {
+    for hook in &mut status.hooks {
+        let never_came = hook.state == HookState::Skipped && hook.reason == NOT_REACHED;
+        if never_came || (ended && hook.ensure_post && hook.has_begun() && hook.state == HookState::Succeeded)
+        {
+            *hook = hook.anew();
+        }
     }
     status.finished_at = None;
     status.state = RunState::Running;
@@ -175,6 +196,13 @@ mod tests {
         Run::read(&object).unwrap()
     }
 
+    /// Whose turn never came.
+    fn behind(name: &str) -> Value {
+        let mut hook = hook(name, "Skipped");
+        hook["reason"] = json!(NOT_REACHED);
+        hook
+    }
+
     fn hook(name: &str, state: &str) -> Value {
         json!({
             "plugin": "backup", "name": name, "weight": 0, "timeoutSeconds": 100, "retries": 1,
@@ -194,7 +222,7 @@ mod tests {
         waiting["approval"] = json!(true);
         let mut run =
             run(&annotation("approve", "jo: window is open"), &json!([waiting]), "AwaitingApproval");
-        let heard = hear(&mut run, NOW);
+        let heard = hear(&mut run, false, NOW);
         assert_eq!((heard.names.as_slice(), heard.refused.len()), (["approve".to_owned()].as_slice(), 0));
         assert!(run.status.hooks[0].approved);
         let entry = &run.status.audit[0];
@@ -209,7 +237,7 @@ mod tests {
         {
             let mut run = run(&annotation(name, value), &json!([hook("a", "Failed")]), "Failed");
             let before = run.status.clone();
-            let heard = hear(&mut run, NOW);
+            let heard = hear(&mut run, false, NOW);
             assert_eq!(heard.refused.len(), 1, "{name}={value}");
             assert_eq!(heard.names, [name], "it is taken off, or it would be refused for ever");
             assert_eq!(run.status, before);
@@ -218,9 +246,9 @@ mod tests {
 
     #[test]
     fn a_failed_hook_that_is_passed_over_lets_the_run_go_on_with_those_behind_it() {
-        let hooks = json!([hook("a", "Failed"), hook("b", "Skipped")]);
+        let hooks = json!([hook("a", "Failed"), behind("b")]);
         let mut run = run(&annotation("skip", "backup/a: storage moves"), &hooks, "Failed");
-        hear(&mut run, NOW);
+        hear(&mut run, false, NOW);
         assert_eq!(run.status.hooks[0].state, HookState::Skipped);
         assert_eq!(progress::next(&run.spec, &run.status, NOW), progress::Next::Begin(1));
     }
@@ -228,7 +256,7 @@ mod tests {
     #[test]
     fn a_hook_at_work_that_is_passed_over_is_told_to_end_first() {
         let mut run = run(&annotation("skip", "a: too slow"), &json!([hook("a", "Running")]), "Running");
-        hear(&mut run, NOW);
+        hear(&mut run, false, NOW);
         assert_eq!(progress::next(&run.spec, &run.status, NOW), progress::Next::Cancel(0));
         progress::cancelled(&mut run.status.hooks[0], NOW);
         assert_eq!(
@@ -241,7 +269,7 @@ mod tests {
     #[test]
     fn a_hook_that_nobody_knows_is_said_to_be_unknown() {
         let mut run = run(&annotation("skip", "x: y"), &json!([hook("a", "Running")]), "Running");
-        assert!(hear(&mut run, NOW).refused[0].contains("\"x\" is no hook of this run"));
+        assert!(hear(&mut run, false, NOW).refused[0].contains("\"x\" is no hook of this run"));
         assert!(run.status.audit.is_empty());
     }
 
@@ -249,10 +277,10 @@ mod tests {
     fn a_failed_run_is_tried_again_with_all_its_attempts() {
         let mut run = run(
             &annotation("retry", "jo: store is back"),
-            &json!([hook("a", "Failed"), hook("b", "Skipped")]),
+            &json!([hook("a", "Failed"), behind("b")]),
             "Failed",
         );
-        let heard = hear(&mut run, NOW);
+        let heard = hear(&mut run, false, NOW);
         assert!(heard.again);
         assert_eq!(progress::next(&run.spec, &run.status, NOW), progress::Next::Begin(0));
         assert_eq!(run.status.hooks[0].attempts, 0);
@@ -260,9 +288,39 @@ mod tests {
     }
 
     #[test]
+    fn what_was_brought_to_its_end_meanwhile_begins_again_whoever_lets_the_run_go_on() {
+        for (name, value) in [("retry", "jo: store is back"), ("skip", "backup: not today")] {
+            let mut freeze = hook("freeze", "Succeeded");
+            freeze["ensurePost"] = json!(true);
+            let hooks = json!([freeze, hook("backup", "Failed")]);
+            let mut run = run(&annotation(name, value), &hooks, "Failed");
+            assert!(wants_again(&run));
+            assert!(hear(&mut run, true, NOW).again, "{name}");
+            assert_eq!(progress::next(&run.spec, &run.status, NOW), progress::Next::Begin(0), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_run_whose_change_made_way_for_another_one_stays_over() {
+        for (name, value) in [("retry", "jo: now"), ("skip", "a: not today")] {
+            let mut run = run(&annotation(name, value), &json!([hook("a", "Failed")]), "Failed");
+            run.spec.superseded_by = Some("v3".to_owned());
+            assert!(hear(&mut run, false, NOW).refused[0].contains("v3 has taken the place"), "{name}");
+            assert!(run.is_over());
+        }
+    }
+
+    #[test]
+    fn a_change_that_was_given_up_by_hand_is_taken_up_by_hand() {
+        let mut run = run(&annotation("retry", "jo: after all"), &json!([hook("a", "Failed")]), "Failed");
+        run.spec.superseded_by = Some(ABANDONED.to_owned());
+        assert!(hear(&mut run, false, NOW).again);
+    }
+
+    #[test]
     fn a_run_that_has_not_failed_is_not_tried_again() {
         let mut run = run(&annotation("retry", "jo: now"), &json!([hook("a", "Running")]), "Running");
-        assert!(!hear(&mut run, NOW).again);
+        assert!(!hear(&mut run, false, NOW).again);
         assert_eq!(run.status.hooks[0].state, HookState::Running);
     }
 
@@ -270,7 +328,7 @@ mod tests {
     fn a_run_that_nobody_could_plan_is_passed_over_as_a_whole() {
         let mut run = run(&annotation("skip", "*: plugin is broken"), &json!([]), "Planning");
         run.status.planned_at = None;
-        hear(&mut run, NOW);
+        hear(&mut run, false, NOW);
         assert_eq!(progress::next(&run.spec, &run.status, NOW), progress::Next::End(RunState::Succeeded));
     }
 }

@@ -9,6 +9,9 @@ const FIRST_WAIT: SignedDuration = SignedDuration::from_secs(10);
 /// The longest wait between two attempts.
 const LONGEST_WAIT: SignedDuration = SignedDuration::from_secs(300);
 
+/// The reason of hooks whose turn never came.
+pub const NOT_REACHED: &str = "NotReached";
+
 /// What is to be done now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
@@ -181,7 +184,11 @@ pub fn give_up(hook: &mut Hook, reason: &str, message: String, now: Timestamp) {
 pub fn end(status: &mut Status, state: RunState, message: String, now: Timestamp) {
     for hook in &mut status.hooks {
         if !hook.state.is_over() {
-            skip(hook, "a hook before it failed", now);
+            hook.state = HookState::Skipped;
+            NOT_REACHED.clone_into(&mut hook.reason);
+            "a hook before it failed".clone_into(&mut hook.message);
+            hook.finished_at = Some(now);
+            hook.retry_at = None;
         }
     }
     status.state = state;
@@ -372,6 +379,19 @@ mod tests {
         assert_eq!(next(&spec, &status, at(2)), Next::End(RunState::Failed));
         assert!(verdict(&spec, &status).contains("v3"));
         assert_eq!(next(&spec, &Status::default(), at(2)), Next::End(RunState::Failed), "nor is one planned");
+    }
+
+    #[test]
+    fn hooks_behind_one_that_failed_have_their_turn_when_the_run_goes_on() {
+        let (spec, mut status) = (spec("pre-upgrade"), planned(vec![hook("a"), hook("b")]));
+        status.hooks[0].retries = 0;
+        begin(&mut status.hooks[0], at(0));
+        fail(&mut status.hooks[0], "Broken", "no".to_owned(), at(1));
+        end(&mut status, RunState::Failed, String::new(), at(1));
+        assert_eq!(status.hooks[1].reason, NOT_REACHED);
+        skip(&mut status.hooks[0], "never mind", at(2));
+        super::super::people::revive(&mut status, false);
+        assert_eq!(next(&spec, &status, at(3)), Next::Begin(1));
     }
 
     #[test]

@@ -14,6 +14,11 @@ pub const SUBJECT_LABEL: &str = "lifecycle.pilothouse.dev/subject-uid";
 /// Label with the phase.
 pub const PHASE_LABEL: &str = "lifecycle.pilothouse.dev/phase";
 
+/// In the place of the change that takes another one's place: a person gave it up.
+pub const ABANDONED: &str = "(abandoned by hand)";
+/// The same: it is not wanted any more.
+pub const WITHDRAWN: &str = "(withdrawn)";
+
 /// The object that something is done to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -121,7 +121,10 @@ impl Store {
                     fields.insert("kind".to_owned(), json!(RUN.2));
                 }
                 match Run::read(&item) {
-                    Ok(run) if run.spec.subject.uid == spec.subject.uid => runs.push(run),
+                    // Whoever may make runs elsewhere says nothing of this subject.
+                    Ok(run) if run.key == self.key(&run.spec) && run.spec.subject.uid == spec.subject.uid => {
+                        runs.push(run);
+                    }
                     Ok(_) => {}
                     Err(error) => tracing::warn!(%error, "a LifecycleRun cannot be read and is passed over"),
                 }
@@ -133,11 +136,11 @@ impl Store {
         }
     }
 
-    /// Says that another change has taken the place of a run's.
+    /// Says what has taken the place of a run's change; none: nothing has after all.
     ///
     /// # Errors
     /// [`StoreError`]. One that is gone is none.
-    pub async fn supersede(&self, key: &ObjectKey, by: &str) -> Result<(), StoreError> {
+    pub async fn supersede(&self, key: &ObjectKey, by: Option<&str>) -> Result<(), StoreError> {
         self.patch(key, &json!({"spec": {"supersededBy": by}})).await
     }
 

@@ -54,6 +54,17 @@ impl Context {
         }
     }
 
+    /// Says that no change of the object at hand is wanted any more that was announced and has not begun.
+    ///
+    /// # Errors
+    /// [`AnnounceError`].
+    pub fn withdraw(&self) -> Result<(), AnnounceError> {
+        #[cfg(target_family = "wasm")]
+        return crate::guest::lifecycle::withdraw();
+        #[cfg(not(target_family = "wasm"))]
+        self.host.announcer().map_or(Ok(()), crate::AnnouncerOfTests::withdraw)
+    }
+
     /// What a hook would have at hand for an object of a kind, for a command that tells what the hook would do. The
     /// settings of the kind are the command's.
     pub fn of_command(host: Rc<dyn Host>, kind: Gvk) -> Self {

@@ -130,6 +130,12 @@ pub trait AnnouncerOfTests: std::fmt::Debug {
     /// # Errors
     /// [`AnnounceError`].
     fn announce(&self, announcement: &Announcement) -> Result<Standing, AnnounceError>;
+
+    /// [`Context::withdraw`].
+    ///
+    /// # Errors
+    /// [`AnnounceError`].
+    fn withdraw(&self) -> Result<(), AnnounceError>;
 }
 
 /// The object that something is done to.

@@ -35,7 +35,7 @@ enum Told {
 impl Lifecycle {
     /// Asks everybody whom the phase concerns what is to be done, and writes it down.
     pub(super) async fn plan(&self, mut run: Run, throttle: Arc<Throttle>) -> Result<Driven, StoreError> {
-        let in_the_way = self.in_the_way(&run).await?;
+        let in_the_way = self.others_in_the_way(&run).await?;
         if let Some(first) = in_the_way.first() {
             run.status.message =
                 format!("LifecycleRun {} of another change is brought to its end first", first.name);
@@ -131,8 +131,7 @@ impl Lifecycle {
     ) -> Result<Driven, StoreError> {
         let Some(hook) = run.status.hooks.get(index).cloned() else { return Ok(Driven::now()) };
         let told = match self.announcer.listeners.at_work(&hook.plugin, &run.spec) {
-            // Nobody is there who could end it.
-            None => Told::Never(absent(&hook.plugin)),
+            None => Told::Nothing(absent(&hook.plugin), Again::After(ABSENT)),
             Some(revision) => {
                 let runs = self.store().of_subject(&run.spec).await?;
                 let task = words::task(&run, &runs, &hook);
@@ -146,7 +145,8 @@ impl Lifecycle {
                 slot.message = words::sentence(&format!("{}; not ended: {why}", slot.message));
             }
             Told::Nothing(why, again) => {
-                tracing::info!(run = %run.key, hook = hook.full_name(), why, "a hook that is to end has not yet");
+                run.status.message = words::sentence(&format!("{} is to end: {why}", hook.full_name()));
+                self.publish(&mut run).await?;
                 return Ok(Driven { again, watches: None });
             }
         }
@@ -263,7 +263,7 @@ fn in_order(hooks: Vec<Hook>) -> Vec<Hook> {
     kept
 }
 
-fn absent(plugin: &str) -> String {
+pub(super) fn absent(plugin: &str) -> String {
     format!("plugin {plugin}, which takes part in this by its grants, is not at work")
 }
 

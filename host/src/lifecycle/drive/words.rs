@@ -15,7 +15,7 @@ use crate::plugin::names::{host_gvk, wit_gvk, wit_ref};
 /// Bytes of what is kept of one hook: parameters, and its record.
 const LARGEST: usize = 16 * 1024;
 /// Hooks of one plugin in one run.
-const MOST: usize = 64;
+const MOST: usize = 16;
 /// What a hook made.
 const MOST_ARTEFACTS: usize = 32;
 /// Of a sentence that is kept.
@@ -94,7 +94,7 @@ pub(super) fn planned(plugin: &str, hooks: Vec<wit::Hook>) -> Result<Vec<Hook>, 
                 },
                 approval: hook.approval,
                 ensure_post: hook.ensure_post,
-                parameters: json(&hook.parameters, "parameters")?,
+                parameters: parameters(&hook.parameters)?,
                 name: hook.name,
                 state: HookState::Waiting,
                 approved: false,
@@ -131,7 +131,7 @@ pub(super) fn artefacts(artefacts: Vec<bindings::Artefact>) -> Result<Vec<Artefa
         name: sentence(&artefact.name),
         kind: sentence(&artefact.kind),
         uri: sentence(&artefact.uri),
-        sha256: artefact.sha256,
+        sha256: artefact.sha256.map(|text| text.chars().take(128).collect()),
         size: artefact.size,
         object: artefact.object.as_ref().map(reference),
     };
@@ -153,6 +153,11 @@ pub(super) fn watches(plugin: &str, uid: &str, watches: Vec<Watch>) -> Vec<Watch
         WatchTarget::Object(_) | WatchTarget::Selected(_) => watch,
     };
     watches.into_iter().map(own).collect()
+}
+
+fn parameters(text: &str) -> Result<Value, String> {
+    let parameters = json(text, "parameters")?;
+    if parameters.is_object() { Ok(parameters) } else { Err("parameters are not an object".to_owned()) }
 }
 
 fn json(text: &str, what: &str) -> Result<Value, String> {

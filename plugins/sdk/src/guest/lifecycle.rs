@@ -17,10 +17,22 @@ pub(crate) fn announce(announcement: &Announcement) -> Result<Standing, Announce
         }
         Ok(lifecycle::Standing::Pending(sentence)) => Ok(Standing::Pending(sentence)),
         Ok(lifecycle::Standing::Failed((reason, message))) => Ok(Standing::Failed { reason, message }),
-        Err(lifecycle::Error::Denied(why)) => Err(AnnounceError::Denied(why)),
-        Err(lifecycle::Error::Invalid(why)) => Err(AnnounceError::Invalid(why)),
-        Err(lifecycle::Error::Unavailable(why)) => Err(AnnounceError::Unavailable(why)),
-        Err(lifecycle::Error::Exhausted(why)) => Err(AnnounceError::Exhausted(why)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+pub(crate) fn withdraw() -> Result<(), AnnounceError> {
+    Ok(lifecycle::withdraw()?)
+}
+
+impl From<lifecycle::Error> for AnnounceError {
+    fn from(error: lifecycle::Error) -> Self {
+        match error {
+            lifecycle::Error::Denied(why) => Self::Denied(why),
+            lifecycle::Error::Invalid(why) => Self::Invalid(why),
+            lifecycle::Error::Unavailable(why) => Self::Unavailable(why),
+            lifecycle::Error::Exhausted(why) => Self::Exhausted(why),
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use crate::{AnnounceError, Announcement, AnnouncerOfTests, Context, ObjectRef, S
 pub(super) struct Lifecycle {
     announced: Vec<(ObjectRef, Announcement)>,
     answers: BTreeMap<String, Result<Standing, AnnounceError>>,
+    withdrawn: Vec<ObjectRef>,
 }
 
 impl Cluster {
@@ -26,7 +27,21 @@ impl Cluster {
     }
 }
 
+impl Cluster {
+    /// Objects whose announced changes were said to be wanted no more, in order.
+    pub fn withdrawn(&self) -> Vec<ObjectRef> {
+        self.state().lifecycle.withdrawn.clone()
+    }
+}
+
 impl AnnouncerOfTests for Session {
+    fn withdraw(&self) -> Result<(), AnnounceError> {
+        if let Some(owner) = &self.owner {
+            self.cluster.state().lifecycle.withdrawn.push(owner.reference.clone());
+        }
+        Ok(())
+    }
+
     fn announce(&self, announcement: &Announcement) -> Result<Standing, AnnounceError> {
         let charged = self.budget.borrow_mut().call(announcement.details.to_string().len());
         charged.map_err(|error| AnnounceError::Exhausted(error.to_string()))?;
