@@ -233,6 +233,9 @@ pub struct Run {
     /// Commands of this attempt, in their order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hooks: Vec<HookRun>,
+    /// What was read, as its reader tells it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub artefact: Option<Artefact>,
     /// When the data was begun to be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
@@ -240,7 +243,7 @@ pub struct Run {
     /// Why the attempt fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
-    /// It makes no sense to try again.
+    /// It is not tried again.
     #[serde(default)]
     pub last: bool,
 }
@@ -319,4 +322,16 @@ fn an_hour() -> Duration {
 
 fn two() -> u32 {
     2
+}
+
+impl HookRun {
+    /// May it have been carried out?
+    pub fn was_begun(&self) -> bool {
+        self.state != HookState::Waiting
+    }
+
+    /// Is nothing left to be done for it?
+    pub fn is_over(&self) -> bool {
+        matches!(self.state, HookState::Succeeded | HookState::Failed | HookState::Gone)
+    }
 }
