@@ -38,7 +38,8 @@ pub use policy::{
 pub use quantity::{Quantity, QuantityError};
 pub use quiesce::{ExecHook, OnError, Quiesce};
 pub use restore::{
-    ArtefactSource, BackupReference, RestoreRun, RestoreSpec, RestoreState, RestoreStatus, RestoreStep,
+    ArtefactSource, BackupReference, RestorePlan, RestoreRun, RestoreSpec, RestoreState, RestoreStatus,
+    RestoreStep,
 };
 pub use selector::{LabelSelector, Operator, Requirement};
 pub use status::{Condition, ConditionStatus};

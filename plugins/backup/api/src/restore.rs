@@ -4,7 +4,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Artefact, Condition, Duration, Encryption, Format, JobStrategy, Origin, Storage, SubjectReference,
+    Artefact, BackupPlan, Condition, Duration, Encryption, Format, JobStrategy, Origin, Storage, Strategy,
+    SubjectReference,
 };
 
 /// One restore. It is carried out once; nothing of it can be changed.
@@ -103,6 +104,9 @@ pub struct RestoreStatus {
     /// What is restored.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub artefact: Option<Artefact>,
+    /// How: written down when it begins, so that nothing depends on the `Backup` from then on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan: Option<RestorePlan>,
     /// Name of the `Backup` of the data that is written over.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub set_aside: Option<String>,
@@ -127,6 +131,24 @@ pub struct RestoreStatus {
     /// What is going on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<Condition>,
+}
+
+/// All that one restore needs to know.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct RestorePlan {
+    /// How the data is put back.
+    pub strategy: Strategy,
+    /// Where the artefact is.
+    pub storage: Storage,
+    /// The keys to read it with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub encryption: Option<Encryption>,
+    /// What is to hold the data.
+    pub target: SubjectReference,
+    /// How the present data is backed up first.
+    pub aside: BackupPlan,
 }
 
 /// How far a restore is.

@@ -148,3 +148,69 @@ fn without_templates(plan: &BackupPlan) -> (BackupPlan, bool) {
     found |= trial.and_then(|trial| trial.template.take()).is_some();
     (plan, found)
 }
+
+#[cfg(test)]
+mod tests {
+    use backup_api::OriginKind;
+
+    use super::*;
+
+    fn entry(plan: Value) -> Entry {
+        let spec: BackupSpec = serde_json::from_value(json!({
+            "subject": {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "db"}, "policyRef": {"name": "nightly"},
+            "origin": {"kind": "Lifecycle", "change": "c-1", "phase": "pre-upgrade"},
+        }))
+        .unwrap();
+        let artefact = serde_json::from_value(json!({
+            "uri": "s3://bucket/old/k", "key": "k", "size": 1000, "sha256": "0".repeat(64), "format": "mariadb-sql",
+            "subject": spec.subject, "change": "c-1", "subjectVersion": "1.2", "takenAt": "2026-01-01T00:00:00Z",
+        }));
+        let object = Object { namespace: "shop", name: "b", uid: "u", deleting: false, spec: &spec };
+        Entry::of(&object, &serde_json::from_value(plan).unwrap(), &artefact.unwrap())
+    }
+
+    fn plan() -> Value {
+        json!({
+            "strategy": {"job": {"preset": "mariadb", "parameters": {"host": "db", "passwordSecret": {"name": "s", "key": "k"}}}},
+            "storage": {"url": "s3://bucket/old", "credentialsSecret": "login"},
+        })
+    }
+
+    #[test]
+    fn an_entry_is_read_back_and_makes_the_backup_again() {
+        let entry = entry(plan());
+        assert_eq!(Entry::read(&entry.to_string(), "k").unwrap(), entry);
+        let storage = Storage { url: Some("s3://elsewhere".to_owned()), ..Storage::default() };
+        let (object, status) = entry.import("other", &storage);
+        assert_eq!(object["metadata"], json!({"namespace": "other", "name": "b"}));
+        assert_eq!(object["spec"]["plan"]["storage"]["url"], "s3://elsewhere");
+        let spec: BackupSpec = serde_json::from_value(object["spec"].clone()).unwrap();
+        let origin = spec.origin.unwrap();
+        assert_eq!((origin.kind, origin.change.as_deref()), (OriginKind::Import, Some("c-1")));
+        let artefact = status.artefact.unwrap();
+        assert_eq!((artefact.uri.as_str(), artefact.change.as_deref()), ("s3://elsewhere/k", Some("c-1")));
+        assert!(status.verified && status.phase == BackupPhase::Completed);
+    }
+
+    #[test]
+    fn what_people_write_into_templates_stays_out_of_the_catalogue() {
+        let secret = json!({"spec": {"containers": [{"name": "dump", "env": [{"name": "TOKEN", "value": "hunter2"}]}]}});
+        let mut plan = plan();
+        assert!(!entry(plan.clone()).without_template);
+        plan["strategy"]["job"]["template"] = secret.clone();
+        plan["strategy"]["job"]["restore"] = json!({"template": secret});
+        plan["verification"] = json!({"level": "Restore", "trial": {"template": secret}});
+        let entry = entry(plan);
+        assert!(entry.without_template && !entry.to_string().contains("hunter2"));
+    }
+
+    #[test]
+    fn what_is_of_no_use_is_told() {
+        let text = entry(plan()).to_string();
+        assert!(matches!(Entry::read(&text, "other"), Err(EntryError::Misplaced { .. })));
+        assert!(matches!(Entry::read(&text[..text.len() / 2], "k"), Err(EntryError::Form(_))));
+        assert!(matches!(Entry::read("[]", "k"), Err(EntryError::Form(_))));
+        let later = text.replacen("\"version\": 1", "\"version\": 2", 1);
+        assert!(matches!(Entry::read(&later, "k"), Err(EntryError::Version(2))));
+    }
+}

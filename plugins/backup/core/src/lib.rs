@@ -11,8 +11,13 @@
 
 pub mod backup;
 pub mod catalogue;
+pub mod due;
 pub mod key;
+pub mod lifecycle;
 pub mod manifest;
 mod naming;
 pub mod place;
+pub mod plan;
+pub mod restore;
+pub mod retention;
 pub mod settings;

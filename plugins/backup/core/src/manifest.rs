@@ -5,12 +5,14 @@
 //! with what code it ended. Only when that is 0 and the pipe is at its end does `transfer` tell the host that the object is whole. No
 //! script has a pipeline, whose failures many shells do not tell.
 
-mod etcd;
+pub(crate) mod etcd;
 mod job;
 mod merge;
 mod pod;
 mod preset;
 mod snapshot;
+#[cfg(test)]
+mod tests;
 
 use backup_api::{BackupPlan, Format, JobStrategy, Preset, Run, Strategy};
 use serde_json::Value;

@@ -8,7 +8,7 @@ use jiff::SignedDuration;
 use super::{
     act::{Act, Command},
     observed::{ExecSeen, PodSeen},
-    situation::{Decision, LATER, SOON, Situation},
+    situation::{Decision, SOON, Situation},
 };
 use crate::naming;
 
@@ -111,7 +111,7 @@ impl Situation<'_> {
 
     fn after_command(&self, run: &Run, at: usize, hook: &HookRun) -> Decision {
         let (state, why) = match self.end(hook) {
-            End::Runs(left) => return self.wait(left, format!("{} is running", path(hook))),
+            End::Runs(left) => return self.wait(left.min(SOON), format!("{} is running", path(hook))),
             End::Lost(_) if self.left(hook).is_positive() => {
                 let left = Duration::try_from(self.left(hook)).unwrap_or(SOON);
                 return self.wait(left, format!("{} may still be running", path(hook)));
@@ -171,7 +171,7 @@ impl Situation<'_> {
             };
         }
         match self.end(hook) {
-            End::Runs(left) => self.wait(left.min(LATER), format!("{} is running", path(hook))),
+            End::Runs(left) => self.wait(left.min(SOON), format!("{} is running", path(hook))),
             End::Well => self.write(self.ended(run, at, HookState::Succeeded)),
             End::Gone => self.write(self.ended(run, at, HookState::Gone)),
             End::Badly(why) if hook.tries >= RELEASES => {

@@ -1,8 +1,12 @@
 //! Kubernetes' objects as tasks.
 
+use backup_api::names;
 use serde_json::Value;
 
-use super::observed::{Product, TaskSeen};
+use super::{
+    act::Role,
+    observed::{Product, TaskSeen},
+};
 use crate::naming;
 
 fn text<'a>(value: &'a Value, path: &str) -> &'a str {
@@ -28,7 +32,8 @@ pub fn job(job: Option<&Value>, pods: &[Value]) -> TaskSeen {
         list(job, "/status/conditions").find(|it| text(it, "/type") == kind && text(it, "/status") == "True")
     };
     if condition("Complete").is_some() {
-        return product(pods);
+        let writes = text(job, "/metadata/labels/backup.pilothouse.dev~1role") == Role::Dump.word();
+        return if writes { product(pods) } else { TaskSeen::Succeeded(Product::default()) };
     }
     // A container that failed decides: the other one would wait for it in vain.
     if let Some(why) = pods.iter().find_map(failed_container) {
@@ -112,6 +117,26 @@ pub fn etcd_backup(object: Option<&Value>) -> TaskSeen {
     }
 }
 
+/// The `EtcdRestore` of a cluster; `label` is the name of the attempt that is to have made it.
+pub fn etcd_restore(object: Option<&Value>, label: &str) -> TaskSeen {
+    let Some(object) = object else { return TaskSeen::Absent };
+    if !text(object, "/metadata/deletionTimestamp").is_empty() {
+        return TaskSeen::Leaving;
+    }
+    let labels = object.pointer("/metadata/labels");
+    let owner = labels.and_then(|labels| labels.get(names::label::RESTORE)).and_then(Value::as_str);
+    if owner != Some(label) {
+        let why =
+            "there is another EtcdRestore of the cluster, which may be at work: delete it when it is over";
+        return TaskSeen::Failed(why.to_owned());
+    }
+    match (flag(object, "/status/succeeded"), text(object, "/status/state")) {
+        (true, _) => TaskSeen::Succeeded(Product::default()),
+        (false, "Failed") => TaskSeen::Failed(format!("EtcdRestore: {}", text(object, "/status/reason"))),
+        (false, state) => TaskSeen::Running(format!("the etcd plugin restores: {state}")),
+    }
+}
+
 /// VolumeSnapshots, as many as there are to be.
 pub fn snapshots(expected: usize, objects: &[Value]) -> TaskSeen {
     if objects.is_empty() {
@@ -140,4 +165,107 @@ pub fn snapshots(expected: usize, objects: &[Value]) -> TaskSeen {
         objects.iter().map(|object| text(object, "/status/restoreSize").parse::<backup_api::Quantity>());
     let size = sizes.filter_map(Result::ok).fold(0_u64, |sum, size| sum.saturating_add(size.0));
     TaskSeen::Succeeded(Product { size, ..Product::default() })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn dump(status: Value) -> Value {
+        json!({"metadata": {"labels": {"backup.pilothouse.dev/role": "dump"}}, "status": status})
+    }
+
+    fn pod(phase: &str, transfer: Value, dump: Value) -> Value {
+        json!({"status": {"phase": phase, "containerStatuses": [
+            {"name": "dump", "state": dump}, {"name": "transfer", "state": transfer}]}})
+    }
+
+    fn ended(code: i64, message: &str) -> Value {
+        json!({"terminated": {"exitCode": code, "reason": "Error", "message": message}})
+    }
+
+    #[test]
+    fn a_job_is_done_when_its_transfer_tells_size_and_hash() {
+        let sha256 = "ab".repeat(32);
+        let told = format!("{{\"size\": 7, \"sha256\": \"{sha256}\"}}");
+        let complete = dump(json!({"conditions": [{"type": "Complete", "status": "True"}]}));
+        let of = |message: &str| job(Some(&complete), &[pod("Succeeded", ended(0, message), ended(0, ""))]);
+        assert_eq!(
+            of(&told),
+            TaskSeen::Succeeded(Product { size: 7, sha256: sha256.clone(), version: None })
+        );
+        for odd in ["", "done", "{\"size\": 7}", "{\"size\": 7, \"sha256\": \"ab\"}"] {
+            assert!(matches!(of(odd), TaskSeen::Failed(_)), "{odd}");
+        }
+        // What the database's container says is not believed.
+        let lies = job(Some(&complete), &[pod("Succeeded", ended(0, ""), ended(0, &told))]);
+        assert!(matches!(lies, TaskSeen::Failed(_)));
+    }
+
+    #[test]
+    fn one_container_that_fails_fails_the_job_at_once() {
+        let running = dump(json!({"active": 1}));
+        let pods = [pod("Running", json!({"running": {}}), ended(2, "connecting\nAccess denied"))];
+        let TaskSeen::Failed(why) = job(Some(&running), &pods) else { panic!("it goes on") };
+        assert_eq!(why, "container dump ended with 2 (Error): Access denied");
+    }
+
+    #[test]
+    fn what_a_pod_waits_for_is_told() {
+        let waits = json!({"waiting": {"reason": "ErrImagePull", "message": "no such image"}});
+        let seen = job(Some(&dump(json!({}))), &[pod("Pending", waits, json!({}))]);
+        assert_eq!(
+            seen,
+            TaskSeen::Running("container transfer waits: ErrImagePull: no such image".to_owned())
+        );
+        let unscheduled = json!({"status": {"phase": "Pending", "conditions": [
+            {"type": "PodScheduled", "status": "False", "message": "0/3 nodes are available"}]}});
+        let TaskSeen::Running(why) = job(Some(&dump(json!({}))), &[unscheduled]) else { panic!("it fails") };
+        assert!(why.contains("0/3 nodes"));
+    }
+
+    #[test]
+    fn a_job_that_is_gone_lingers_with_its_pods() {
+        let alive = pod("Running", json!({"running": {}}), json!({"running": {}}));
+        assert_eq!(job(None, &[alive]), TaskSeen::Leaving);
+        assert_eq!(job(None, &[pod("Failed", json!({}), json!({}))]), TaskSeen::Absent);
+        assert_eq!(job(None, &[]), TaskSeen::Absent);
+        let deleted = json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}});
+        assert_eq!(job(Some(&deleted), &[]), TaskSeen::Leaving);
+        let late = dump(
+            json!({"conditions": [{"type": "Failed", "status": "True", "reason": "DeadlineExceeded", "message": "m"}]}),
+        );
+        assert!(matches!(job(Some(&late), &[]), TaskSeen::Failed(_)));
+    }
+
+    #[test]
+    fn objects_of_others_tell_how_they_stand() {
+        let etcd = json!({"status": {"succeeded": true, "artefact": {"size": 9, "sha256": "x", "etcdVersion": "3.6.1"}}});
+        let TaskSeen::Succeeded(product) = etcd_backup(Some(&etcd)) else { panic!("not done") };
+        assert_eq!((product.size, product.version.as_deref()), (9, Some("3.6.1")));
+        assert!(matches!(etcd_backup(Some(&json!({"status": {"Reason": "no space"}}))), TaskSeen::Failed(_)));
+        assert!(matches!(etcd_backup(Some(&json!({}))), TaskSeen::Running(_)));
+        assert_eq!(etcd_backup(None), TaskSeen::Absent);
+        let others = json!({"metadata": {"labels": {}}, "status": {"succeeded": true}});
+        assert!(matches!(etcd_restore(Some(&others), "r-restore-1"), TaskSeen::Failed(_)));
+        let ours = json!({"metadata": {"labels": {"backup.pilothouse.dev/restore": "r-restore-1"}}, "status": {"succeeded": true}});
+        assert!(matches!(etcd_restore(Some(&ours), "r-restore-1"), TaskSeen::Succeeded(_)));
+    }
+
+    #[test]
+    fn snapshots_are_done_when_all_of_them_are() {
+        let ready = json!({"status": {"readyToUse": true, "restoreSize": "1Gi"}});
+        assert!(matches!(snapshots(2, &[ready.clone(), json!({})]), TaskSeen::Running(_)));
+        assert_eq!(
+            snapshots(2, std::slice::from_ref(&ready)),
+            TaskSeen::Absent,
+            "the other one is to be created"
+        );
+        let TaskSeen::Succeeded(product) = snapshots(2, &[ready.clone(), ready]) else { panic!("not done") };
+        assert_eq!(product.size, 2 << 30);
+        let failed = json!({"status": {"error": {"message": "quota"}}});
+        assert!(matches!(snapshots(1, &[failed]), TaskSeen::Failed(_)));
+    }
 }

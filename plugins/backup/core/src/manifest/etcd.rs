@@ -1,13 +1,14 @@
 //! Snapshots of an `EtcdCluster`: the etcd plugin's own objects.
 
-use backup_api::{Level, Storage};
+use backup_api::{Artefact, Level, Storage, SubjectReference, names};
 use serde_json::{Value, json};
 
 use super::{ManifestError, Order};
 use crate::{backup::Role, naming};
 
-pub(super) const API_VERSION: &str = "etcd.database.coreos.com/v1beta2";
+pub(crate) const API_VERSION: &str = "etcd.database.coreos.com/v1beta2";
 pub(super) const BACKUP: &str = "EtcdBackup";
+pub(crate) const RESTORE: &str = "EtcdRestore";
 const GROUP: &str = "etcd.database.coreos.com";
 
 /// The `EtcdBackup` that takes one snapshot under the attempt's key.
@@ -37,6 +38,29 @@ pub(super) fn backup(order: &Order<'_>) -> Result<Value, ManifestError> {
             "namespace": order.object.namespace,
             "name": naming::task(order.object.name, Role::Dump.word(), order.run.attempt),
         },
+        "spec": spec,
+    }))
+}
+
+/// The `EtcdRestore` that puts an artefact into a cluster. Its name is the cluster's, so it is known by its label.
+pub(crate) fn restore(
+    namespace: &str,
+    label: &str,
+    target: &SubjectReference,
+    storage: &Storage,
+    artefact: &Artefact,
+) -> Result<Value, ManifestError> {
+    let mut spec = source(storage, &artefact.key)?;
+    if let Some(spec) = spec.as_object_mut() {
+        let kind = spec.remove("storageType").unwrap_or_default();
+        spec.insert("backupStorageType".to_owned(), kind);
+        spec.insert("etcdCluster".to_owned(), json!({"name": target.name}));
+        spec.insert("sha256".to_owned(), json!(artefact.sha256));
+    }
+    Ok(json!({
+        "apiVersion": API_VERSION,
+        "kind": RESTORE,
+        "metadata": {"namespace": namespace, "name": target.name, "labels": {names::label::RESTORE: label}},
         "spec": spec,
     }))
 }

@@ -111,8 +111,8 @@ fn a_host_that_dies_once_still_takes_the_backup() {
 fn a_host_that_dies_twice_leaves_nothing_half_done_either() {
     for (scene, change, rules) in scenes() {
         let (_, places) = life(change.clone(), rules.clone(), &Mishaps::default());
-        for first in (0..places).step_by(3) {
-            for second in (first + 1..places + 40).step_by(7) {
+        for first in (0..places).step_by(5) {
+            for second in (first + 1..places + 40).step_by(11) {
                 let mishaps = Mishaps { crashes: vec![first, second], ..Mishaps::default() };
                 let (world, _) = life(change.clone(), rules.clone(), &mishaps);
                 assert!(world.status.run.is_none(), "{scene}, crashes at {first} and {second}");

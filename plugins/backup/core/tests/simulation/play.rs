@@ -41,6 +41,10 @@ pub(crate) fn play(world: &mut World, mishaps: &Mishaps) -> usize {
     let mut place = 0;
     for _ in 0..LOOKS {
         let Some(next) = look(world, mishaps, &mut place) else {
+            if mishaps.deleted.is_some() && !world.deleting {
+                world.deleting = true;
+                continue;
+            }
             // Whatever still runs somewhere comes to its end.
             world.advance(SignedDuration::from_secs(120));
             world.watch();

@@ -1,0 +1,16 @@
+//! One `Restore`: `(spec, status, observed, now) → (status to write first, one act, when to look again)`.
+//!
+//! ```text
+//!  Check ─▶ SetAside ─▶ Restore ─▶ Clean ─▶ Completed
+//!    │          │           ▲        │
+//!    └──────────┴─▶ Failed  └─ Pause ◀┘ (failed, tried again)
+//! ```
+//! Before Restore nothing of the target is touched: a backup that does not fit, was not verified, is not whole or whose present data
+//! could not be set aside is refused.
+
+mod decide;
+mod manifest;
+mod source;
+
+pub use decide::{Decision, Need, Object, Observed, Order, decide, needs};
+pub use source::{Refusal, Source, resolve};
