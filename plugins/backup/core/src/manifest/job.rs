@@ -109,7 +109,7 @@ pub(crate) fn restore(order: &JobOrder<'_>) -> Result<Value, ManifestError> {
         parameters: &job.parameters,
         port: known.and_then(|known| known.port),
         format: format_name(job),
-        claim: job.parameters.claim.as_deref(),
+        claim: job.parameters.claim.as_deref().filter(|_| to_claim || job.preset.is_none()),
         host_image: order.host_image,
         secret: order.name,
         encryption: order.encryption,

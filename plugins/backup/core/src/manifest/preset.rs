@@ -168,14 +168,14 @@ const MONGODB: Known = Known {
     dump: r#"set -- --host="$PILOTHOUSE_HOST" --port="$PILOTHOUSE_PORT" --archive
 if [ -n "${PILOTHOUSE_DATABASE-}" ]; then set -- "$@" --db="$PILOTHOUSE_DATABASE"; fi
 if [ -n "${PILOTHOUSE_USER-}" ]; then
-  printf "password: '%s'\n" "$PILOTHOUSE_PASSWORD" > /scratch/login
+  printf 'password: |-\n  %s\n' "$PILOTHOUSE_PASSWORD" > /scratch/login
   set -- "$@" --username="$PILOTHOUSE_USER" --authenticationDatabase=admin --config=/scratch/login
 fi
 mongodump "$@" > "$PILOTHOUSE_OUTPUT"
 "#,
     restore: r#"set -- --host="$PILOTHOUSE_HOST" --port="$PILOTHOUSE_PORT" --archive --drop --stopOnError
 if [ -n "${PILOTHOUSE_USER-}" ]; then
-  printf "password: '%s'\n" "$PILOTHOUSE_PASSWORD" > /scratch/login
+  printf 'password: |-\n  %s\n' "$PILOTHOUSE_PASSWORD" > /scratch/login
   set -- "$@" --username="$PILOTHOUSE_USER" --authenticationDatabase=admin --config=/scratch/login
 fi
 mongorestore "$@" < "$PILOTHOUSE_INPUT"
