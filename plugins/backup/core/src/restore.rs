@@ -10,7 +10,9 @@
 
 mod decide;
 mod manifest;
+mod observed;
 mod source;
 
-pub use decide::{Decision, Need, Object, Observed, Order, decide, needs};
+pub use decide::{Decision, Order, decide};
+pub use observed::{Need, Object, Observed, needs};
 pub use source::{Refusal, Source, resolve};

@@ -5,8 +5,6 @@ use serde_json::{Map, Value, json};
 
 use super::{ManifestError, merge::merge};
 
-/// Group of the shared scratch volume: both containers write in it under their own users.
-const GROUP: u32 = 65_532;
 /// User of the host's image.
 const OWN_USER: u32 = 65_532;
 /// What Debian's packages and the projects' images call the user of their database.
@@ -61,7 +59,8 @@ impl Pod<'_> {
             "restartPolicy": "Never",
             "automountServiceAccountToken": false,
             "enableServiceLinks": false,
-            "securityContext": {"fsGroup": GROUP, "seccompProfile": {"type": "RuntimeDefault"}},
+            // No fsGroup: it would give all files of a claim to another group, and some databases refuse to start on that.
+            "securityContext": {"seccompProfile": {"type": "RuntimeDefault"}},
             "volumes": self.volumes(),
             "initContainers": self.pipe(),
             "containers": [container, self.transfer()?],
@@ -267,14 +266,14 @@ impl Pod<'_> {
             json!({"name": EXCHANGE, "emptyDir": {}}),
             json!({"name": "scratch", "emptyDir": {}}),
             json!({"name": "tmp", "emptyDir": {}}),
-            json!({"name": TOKEN, "secret": {"secretName": self.secret, "defaultMode": 0o440}}),
+            json!({"name": TOKEN, "secret": {"secretName": self.secret, "defaultMode": 0o444}}),
         ];
         if let Some(claim) = self.claim {
             volumes.push(json!({"name": "data", "persistentVolumeClaim": {"claimName": claim}}));
         }
         if let Some(SecretKey { name, key }) = self.keys() {
             let items = json!([{"key": key, "path": "key"}]);
-            volumes.push(json!({"name": IDENTITY, "secret": {"secretName": name, "defaultMode": 0o440, "items": items}}));
+            volumes.push(json!({"name": IDENTITY, "secret": {"secretName": name, "defaultMode": 0o444, "items": items}}));
         }
         volumes
     }

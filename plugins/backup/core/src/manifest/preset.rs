@@ -16,9 +16,9 @@
 
 use backup_api::Preset;
 
-/// Begins the script of a dump: says at the end, and only then, with what code it ended. `transfer` waits for that.
+/// Begins the script of a dump, whose files `transfer` has to be able to read under its own user: says at the end, and only then, with what code it ended. `transfer` waits for that.
 pub(super) const TELL: &str = r#"set -eu
-umask 027
+umask 022
 tell() { code=$?; printf %s "$code" > /pilothouse/status.new; mv /pilothouse/status.new /pilothouse/status; exit "$code"; }
 trap tell EXIT
 trap 'exit 143' TERM INT
@@ -34,7 +34,7 @@ pub(super) const RUN_INPUT: &str = "\"$@\" < \"$PILOTHOUSE_INPUT\"\n";
 /// Begins the script of a restore or a trial. `whole` is true if `transfer` found all of the data to be what it should be: an input
 /// that was cut looks as if it had ended.
 pub(super) const READ: &str = r#"set -eu
-umask 027
+umask 022
 whole() {
   tries=0
   until [ -e /pilothouse/status ]; do
@@ -168,14 +168,14 @@ const MONGODB: Known = Known {
     dump: r#"set -- --host="$PILOTHOUSE_HOST" --port="$PILOTHOUSE_PORT" --archive
 if [ -n "${PILOTHOUSE_DATABASE-}" ]; then set -- "$@" --db="$PILOTHOUSE_DATABASE"; fi
 if [ -n "${PILOTHOUSE_USER-}" ]; then
-  printf 'password: |-\n  %s\n' "$PILOTHOUSE_PASSWORD" > /scratch/login
+  (umask 077 && printf 'password: |-\n  %s\n' "$PILOTHOUSE_PASSWORD" > /scratch/login)
   set -- "$@" --username="$PILOTHOUSE_USER" --authenticationDatabase=admin --config=/scratch/login
 fi
 mongodump "$@" > "$PILOTHOUSE_OUTPUT"
 "#,
     restore: r#"set -- --host="$PILOTHOUSE_HOST" --port="$PILOTHOUSE_PORT" --archive --drop --stopOnError
 if [ -n "${PILOTHOUSE_USER-}" ]; then
-  printf 'password: |-\n  %s\n' "$PILOTHOUSE_PASSWORD" > /scratch/login
+  (umask 077 && printf 'password: |-\n  %s\n' "$PILOTHOUSE_PASSWORD" > /scratch/login)
   set -- "$@" --username="$PILOTHOUSE_USER" --authenticationDatabase=admin --config=/scratch/login
 fi
 mongorestore "$@" < "$PILOTHOUSE_INPUT"

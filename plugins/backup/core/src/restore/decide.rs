@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use backup_api::{Artefact, BackupPhase, RestoreRun, RestoreSpec, RestoreState, RestoreStatus, RestoreStep};
+use backup_api::{Artefact, BackupPhase, RestoreRun, RestoreState, RestoreStatus, RestoreStep};
 use jiff::{SignedDuration, Timestamp};
 
 use super::{
     manifest,
+    observed::{Object, Observed},
     source::{Source, resolve},
 };
 use crate::{
@@ -15,7 +16,6 @@ use crate::{
         act::Download,
         observed::{CheckSeen, Looked, TaskSeen, TokenSeen},
     },
-    lifecycle::BackupSeen,
     naming,
     place::Place,
     settings::Settings,
@@ -25,53 +25,6 @@ const SOON: Duration = Duration::from_secs(2);
 const LATER: Duration = Duration::from_secs(10);
 const PAUSE: SignedDuration = SignedDuration::from_secs(10);
 const CHECK: &str = "check";
-
-/// A `Restore` as it was read.
-#[derive(Debug, Clone, Copy)]
-pub struct Object<'a> {
-    /// Its namespace.
-    pub namespace: &'a str,
-    /// Its name.
-    pub name: &'a str,
-    /// Somebody wants it gone.
-    pub deleting: bool,
-    /// What it asks for.
-    pub spec: &'a RestoreSpec,
-}
-
-/// What is seen. Only what [`needs`] names is looked at.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Observed {
-    /// The `Backup` that is restored.
-    pub backup: Option<BackupSeen>,
-    /// The `Backup` of the present data.
-    pub aside: Option<BackupSeen>,
-    /// The artefact.
-    pub object: Looked,
-    /// Its reading.
-    pub check: CheckSeen,
-    /// The token to read it, of this attempt.
-    pub download: TokenSeen,
-    /// What puts the data back.
-    pub task: TaskSeen,
-}
-
-/// What has to be looked at before the next decision.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Need {
-    /// [`Observed::backup`].
-    Backup,
-    /// [`Observed::aside`].
-    Aside,
-    /// [`Observed::object`].
-    Object,
-    /// [`Observed::check`].
-    Check,
-    /// [`Observed::download`].
-    Download,
-    /// [`Observed::task`].
-    Task,
-}
 
 /// What is done: an act of backups, or the creation of the `Backup` that sets the present data aside.
 #[derive(Debug, Clone, PartialEq)]
@@ -105,20 +58,6 @@ impl Decision {
             RestoreState::Failed => Standing::Stalled,
             _ => Standing::Progressing,
         }
-    }
-}
-
-/// What has to be looked at before the next decision.
-pub fn needs(object: &Object<'_>, status: &RestoreStatus) -> Vec<Need> {
-    let Some(run) = &status.run else {
-        let new = status.phase == RestoreState::Pending && !object.deleting;
-        return if new { vec![Need::Backup] } else { Vec::new() };
-    };
-    match run.step {
-        RestoreStep::Check => vec![Need::Object, Need::Check],
-        RestoreStep::SetAside => vec![Need::Aside],
-        RestoreStep::Restore | RestoreStep::Clean => vec![Need::Download, Need::Task],
-        RestoreStep::Pause => Vec::new(),
     }
 }
 

@@ -3,7 +3,7 @@
 use backup_api::{BackupSpec, Origin, OriginKind, RestoreRun, names};
 use serde_json::{Value, json};
 
-use super::{decide::Object, source::Source};
+use super::{observed::Object, source::Source};
 use crate::{
     backup::Role,
     manifest::{self, JobOrder, ManifestError, ObjectName, etcd},
