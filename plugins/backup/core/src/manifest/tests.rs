@@ -87,7 +87,10 @@ fn every_container_is_hardened_and_knows_nothing_of_the_cluster() {
     for (name, job) in all() {
         assert_eq!(pod(&job)["automountServiceAccountToken"], false, "{name}");
         assert_eq!(pod(&job)["restartPolicy"], "Never", "{name}");
-        assert!(pod(&job)["securityContext"].get("fsGroup").is_none(), "{name}: files of a claim get another group");
+        assert!(
+            pod(&job)["securityContext"].get("fsGroup").is_none(),
+            "{name}: files of a claim get another group"
+        );
         assert_eq!(job["spec"]["backoffLimit"], 0, "{name}");
         assert!(job["spec"]["activeDeadlineSeconds"].as_u64().unwrap() > 0, "{name}");
         for container in containers(&job) {

@@ -36,6 +36,8 @@ fn scenes() -> Vec<(&'static str, Value, Rules)> {
         ("loses", json!({}), fates(&[Fate::Loses])),
         ("lingers", json!({"timeout": "30s"}), fates(&[Fate::Lingers])),
         ("does not come to rest", json!({}), Rules { pre: vec![1], ..Rules::default() }),
+        ("comes to rest slowly", json!({}), Rules { freeze: 9, ..Rules::default() }),
+        ("comes to rest too slowly", json!({"timeout": "5s"}), Rules { freeze: 9, ..Rules::default() }),
         ("is released late", json!({}), Rules { post: vec![1, 1, 1], ..Rules::default() }),
         ("ends are not heard", json!({}), Rules { deaf: 3, ..Rules::default() }),
         ("pod is replaced", json!({}), Rules { replaced: Some(20), ..Rules::default() }),

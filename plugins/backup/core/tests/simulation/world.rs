@@ -40,6 +40,8 @@ pub(crate) struct Rules {
     /// Codes of the first commands that bring to rest, and of the first that release.
     pub(crate) pre: Vec<i32>,
     pub(crate) post: Vec<i32>,
+    /// Seconds that it takes to bring to rest; to release takes one.
+    pub(crate) freeze: i64,
     /// The ends of so many commands are not heard of, though they were carried out.
     pub(crate) deaf: usize,
     /// The storage does not answer from second to second.
@@ -57,6 +59,7 @@ impl Default for Rules {
             trial: Fate::Well,
             pre: Vec::new(),
             post: Vec::new(),
+            freeze: 2,
             deaf: 0,
             outage: None,
             replaced: None,
@@ -403,7 +406,7 @@ impl World {
         let (codes, count) = if post { (&self.rules.post, 1) } else { (&self.rules.pre, 0) };
         let code = codes.get(self.counts[count]).copied().unwrap_or(0);
         self.counts[count] += 1;
-        let ends = self.now + SignedDuration::from_secs(2);
+        let ends = self.now + SignedDuration::from_secs(if post { 1 } else { self.rules.freeze });
         self.processes.push(Process { name: command.name.clone(), post, ends, code });
         if self.rules.deaf > 0 {
             self.rules.deaf -= 1;
