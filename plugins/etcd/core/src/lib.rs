@@ -32,7 +32,6 @@ pub mod refusal;
 mod repair;
 mod report;
 mod rollout;
-pub mod schedule;
 pub mod scope;
 mod seed;
 mod situation;

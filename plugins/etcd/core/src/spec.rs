@@ -3,10 +3,10 @@
 
 use etcd_api::{EtcdClusterSpec, EtcdOptions, PodPolicy, Record, RecoveryPolicy, Repair, names};
 use jiff::SignedDuration;
+use schedule::{Schedule, ScheduleError};
 
 use crate::{
     observed::Cluster,
-    schedule::{Schedule, ScheduleError},
     tls::Tls,
     version::{SUPPORTED_MINORS, Version, VersionError},
 };

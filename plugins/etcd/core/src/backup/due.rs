@@ -2,8 +2,7 @@
 
 use etcd_api::{BackupPolicy, BackupStatus};
 use jiff::{SignedDuration, Timestamp};
-
-use crate::schedule::{Schedule, ScheduleError};
+use schedule::{Schedule, ScheduleError};
 
 /// Whether a backup is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,18 +1,10 @@
 //! Which backups are kept.
 
-use std::collections::BTreeSet;
-
 use etcd_api::BackupPolicy;
-use jiff::{
-    Timestamp,
-    civil::{Date, ISOWeekDate},
-    tz::TimeZone,
-};
+use jiff::{Timestamp, tz::TimeZone};
+use schedule::Periods;
 
 use super::key::Key;
-
-/// What stands for a stretch of time, by its day and hour.
-type Period = fn(Timestamp) -> (Date, i8);
 
 /// Backups that are not kept any more. The newest ones are, counted by time and revision as numbers, and beside them the last one of each
 /// of so many hours, days, weeks and months.
@@ -22,38 +14,19 @@ pub fn expired(policy: &BackupPolicy, mut keys: Vec<Key>) -> Vec<Key> {
         return Vec::new();
     };
     keys.sort_by(|a, b| b.cmp(a));
+    let count = |number: i32| usize::try_from(number).unwrap_or_default();
+    let periods = Periods {
+        hourly: count(retention.hourly),
+        daily: count(retention.daily),
+        weekly: count(retention.weekly),
+        monthly: count(retention.monthly),
+        yearly: 0,
+    };
+    let times: Vec<Timestamp> = keys.iter().map(|key| key.taken).collect();
+    let mut kept = periods.kept(&times, &TimeZone::UTC);
     // Without a number, the newest one is never thrown away.
-    let mut kept: BTreeSet<usize> = (0..newest.max(1)).collect();
-    let periods: [(i32, Period); 4] = [
-        (retention.hourly, |time| (date(time), time.to_zoned(TimeZone::UTC).hour())),
-        (retention.daily, |time| (date(time), 0)),
-        (retention.weekly, |time| {
-            let monday = date(time).iso_week_date();
-            (monday.first_of_week().map_or(date(time), ISOWeekDate::date), 0)
-        }),
-        (retention.monthly, |time| (date(time).first_of_month(), 0)),
-    ];
-    for (times, period) in periods {
-        kept.extend(last_of_each(&keys, times, period));
-    }
+    kept.extend(0..newest.max(1));
     keys.into_iter().enumerate().filter(|(at, _)| !kept.contains(at)).map(|(_, key)| key).collect()
-}
-
-fn date(time: Timestamp) -> Date {
-    time.to_zoned(TimeZone::UTC).date()
-}
-
-/// The last backup of each of the last so many periods that have one; `keys` are the newest first.
-fn last_of_each<P: PartialEq>(keys: &[Key], times: i32, period: impl Fn(Timestamp) -> P) -> Vec<usize> {
-    let times = usize::try_from(times).unwrap_or_default();
-    let mut found: Vec<(usize, P)> = Vec::new();
-    for (at, key) in keys.iter().enumerate() {
-        let own = period(key.taken);
-        if found.len() < times && found.last().is_none_or(|(_, last)| *last != own) {
-            found.push((at, own));
-        }
-    }
-    found.into_iter().map(|(at, _)| at).collect()
 }
 
 #[cfg(test)]

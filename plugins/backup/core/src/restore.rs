@@ -1,0 +1,18 @@
+//! One `Restore`: `(spec, status, observed, now) → (status to write first, one act, when to look again)`.
+//!
+//! ```text
+//!  Check ─▶ SetAside ─▶ Restore ─▶ Clean ─▶ Completed
+//!    │          │           ▲        │
+//!    └──────────┴─▶ Failed  └─ Pause ◀┘ (failed, tried again)
+//! ```
+//! Before Restore nothing of the target is touched: a backup that does not fit, was not verified, is not whole or whose present data
+//! could not be set aside is refused.
+
+mod decide;
+mod manifest;
+mod observed;
+mod source;
+
+pub use decide::{Decision, Order, decide};
+pub use observed::{Need, Object, Observed, needs};
+pub use source::{Refusal, Source, resolve};

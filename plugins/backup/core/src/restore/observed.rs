@@ -1,0 +1,69 @@
+//! What is seen for a restore, and what has to be looked at.
+
+use backup_api::{RestoreSpec, RestoreState, RestoreStatus, RestoreStep};
+
+use crate::{
+    backup::observed::{CheckSeen, Looked, TaskSeen, TokenSeen},
+    lifecycle::BackupSeen,
+};
+
+/// A `Restore` as it was read.
+#[derive(Debug, Clone, Copy)]
+pub struct Object<'a> {
+    /// Its namespace.
+    pub namespace: &'a str,
+    /// Its name.
+    pub name: &'a str,
+    /// Somebody wants it gone.
+    pub deleting: bool,
+    /// What it asks for.
+    pub spec: &'a RestoreSpec,
+}
+
+/// What is seen. Only what [`needs`] names is looked at.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Observed {
+    /// The `Backup` that is restored.
+    pub backup: Option<BackupSeen>,
+    /// The `Backup` of the present data.
+    pub aside: Option<BackupSeen>,
+    /// The artefact.
+    pub object: Looked,
+    /// Its reading.
+    pub check: CheckSeen,
+    /// The token to read it, of this attempt.
+    pub download: TokenSeen,
+    /// What puts the data back.
+    pub task: TaskSeen,
+}
+
+/// What has to be looked at before the next decision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Need {
+    /// [`Observed::backup`].
+    Backup,
+    /// [`Observed::aside`].
+    Aside,
+    /// [`Observed::object`].
+    Object,
+    /// [`Observed::check`].
+    Check,
+    /// [`Observed::download`].
+    Download,
+    /// [`Observed::task`].
+    Task,
+}
+
+/// What has to be looked at before the next decision.
+pub fn needs(object: &Object<'_>, status: &RestoreStatus) -> Vec<Need> {
+    let Some(run) = &status.run else {
+        let new = status.phase == RestoreState::Pending && !object.deleting;
+        return if new { vec![Need::Backup] } else { Vec::new() };
+    };
+    match run.step {
+        RestoreStep::Check => vec![Need::Object, Need::Check],
+        RestoreStep::SetAside => vec![Need::Aside],
+        RestoreStep::Restore | RestoreStep::Clean => vec![Need::Download, Need::Task],
+        RestoreStep::Pause => Vec::new(),
+    }
+}
