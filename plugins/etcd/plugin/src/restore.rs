@@ -327,27 +327,33 @@ fn seed(
     let Some(pod) = pod.filter(receives) else {
         return waiting(format!("waiting for the pod {}", change.member));
     };
-    let host = naming::Place { cluster: name, namespace }.host(&change.member);
+    let message = deliver(ctx, object, place, &change.member, &pod);
+    let outcome = Outcome::progressing("Seeding", message).requeue_after(SOON);
+    Ok(object.watched(object.told(outcome, &status)))
+}
+
+/// Sends the backup to the pod of the first member; what has become of that.
+fn deliver(ctx: &Context, object: &RestoreObject, place: &Place, member: &str, pod: &Value) -> String {
+    let (namespace, name) = (object.metadata.namespace.as_str(), object.metadata.name.as_str());
+    let host = naming::Place { cluster: name, namespace }.host(member);
     let url = format!("http://{host}:{}/cgi-bin/snapshot", names::CLIENT_PORT);
     let request = HttpRequest::post(url).header("content-type", "application/octet-stream");
     let task = Transfer::Deliver { store: place.store.clone(), key: place.path.clone(), request };
     let transfer =
         format!("deliver-{}", pod.pointer("/metadata/uid").and_then(Value::as_str).unwrap_or_default());
-    let message = match ctx.blob().transfer(&transfer, 0, &task) {
+    match ctx.blob().transfer(&transfer, 0, &task) {
         Ok(Progress { state: TransferState::Running, bytes, .. }) => {
-            format!("{bytes} bytes sent to {}", change.member)
+            format!("{bytes} bytes sent to {member}")
         }
         Ok(Progress { state: TransferState::Done, answer: Some((200, _)), .. }) => {
-            format!("{} has the backup", change.member)
+            format!("{member} has the backup")
         }
         other => {
             // It may not listen yet, or not any more.
             ctx.blob().forget(&transfer);
-            format!("the backup is sent to {} again: {}", change.member, refusal(other))
+            format!("the backup is sent to {member} again: {}", refusal(other))
         }
-    };
-    let outcome = Outcome::progressing("Seeding", message).requeue_after(SOON);
-    Ok(object.watched(object.told(outcome, &status)))
+    }
 }
 
 fn refusal(progress: Result<Progress, pilothouse_sdk::BlobError>) -> String {
