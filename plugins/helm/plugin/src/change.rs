@@ -55,6 +55,10 @@ impl Reconciliation<'_> {
         if let Some(pause) = self.call.unmet().map_err(failed)? {
             return Ok(Step::Over(self.call.paused(pause, None)));
         }
+        let change = lifecycle::name(revision, &[&self.inputs]);
+        if let Some(pause) = self.may_begin((revision, &change), None).map_err(failed)? {
+            return Ok(Step::Over(self.call.paused(pause, None)));
+        }
         let policy = self.call.settings().release.install.crds.unwrap_or(Definitions::Create);
         if let Some(pause) = self.bring_definitions(policy).map_err(failed)? {
             return Ok(Step::Over(self.call.paused(pause, None)));
@@ -63,13 +67,9 @@ impl Reconciliation<'_> {
         let labels = BTreeMap::new();
         let status = Status::PendingInstall;
         let found = BTreeSet::new();
-        let change = lifecycle::name(revision, &[&self.inputs]);
         let mut plan =
             Plan { candidate, revision, attempt, status, labels, first_deployed: None, found, change };
         plan.found = self.check(&plan, "install").map_err(failed)?.found;
-        if let Some(pause) = self.may_begin(&plan, None).map_err(failed)? {
-            return Ok(Step::Over(self.call.paused(pause, None)));
-        }
         let operation = self.begin(plan).map_err(failed)?;
         self.carry_on(operation)
     }
@@ -144,7 +144,9 @@ impl Reconciliation<'_> {
         if let Some(kind) = self.first_missing(&plan, &checked.unknown, policy).map_err(failed)? {
             return Ok(Prospect::Wait(waiting_for(&kind)));
         }
-        if let Some(pause) = self.may_begin(&plan, Some(&current.release)).map_err(failed)? {
+        if let Some(pause) =
+            self.may_begin((revision, &plan.change), Some(&current.release)).map_err(failed)?
+        {
             return Ok(Prospect::Wait(pause));
         }
         Ok(match self.bring_definitions(policy).map_err(failed)? {
@@ -154,14 +156,18 @@ impl Reconciliation<'_> {
     }
 
     /// Announces a new revision. None: it may begin.
-    fn may_begin(&self, plan: &Plan, from: Option<&Release>) -> Result<Option<Pause>, Error> {
+    fn may_begin(
+        &self,
+        (revision, change): (u32, &str),
+        from: Option<&Release>,
+    ) -> Result<Option<Pause>, Error> {
         let metadata = &self.chart.parsed.chart().metadata;
         let (name, version, app) = (&metadata.name, &metadata.version, &metadata.app_version);
         let to = json!({
-            "revision": plan.revision, "chart": {"name": name, "version": version, "appVersion": app},
+            "revision": revision, "chart": {"name": name, "version": version, "appVersion": app},
         });
         let action = if from.is_some() { Action::Upgrade } else { Action::Install };
-        self.call.may_begin(&Change { action, name: plan.change.clone(), undoes: None, from, to })
+        self.call.may_begin(&Change { action, name: change.to_owned(), undoes: None, from, to })
     }
 
     /// Whether what is wanted, rendered as that revision, is what the revision says: objects, hooks, notes and the chart's
@@ -231,10 +237,14 @@ impl Reconciliation<'_> {
             to: lifecycle::version(&target.release),
         };
         if let Some(pause) = self.call.may_begin(&change).map_err(explain)? {
-            return Ok(Step::Over(self.call.paused(pause, None)));
+            let deployed = self.still_deployed(failed)?;
+            if let Some(deployed) = &deployed {
+                self.call.repair(deployed)?;
+            }
+            return Ok(Step::Over(self.call.paused(pause, deployed.as_deref())));
         }
         let marks = Marks {
-            change: Some(change.name.clone()),
+            change: lifecycle::mark(Action::Rollback, &change.name),
             undoes: change.undoes.clone(),
             inputs: target.marks.inputs.clone(),
             accepted: target.marks.accepted.clone(),
@@ -294,7 +304,8 @@ impl Reconciliation<'_> {
         let (asked, forced) = (annotations.rollback_to.clone(), annotations.force_at.clone());
         let inputs = Some(self.inputs.clone());
         let chart = self.chart_mark();
-        let change = Some(change);
+        let action = Action::of(status).unwrap_or(Action::Upgrade);
+        let change = lifecycle::mark(action, &change);
         let marks = Marks { inputs, attempt, found, asked, forced, chart, change, ..Marks::default() };
         let (mut release, marks) = self.call.new_revision(candidate, revision, status, &marks)?;
         release.info.first_deployed = first_deployed.or(release.info.first_deployed);

@@ -39,10 +39,6 @@ impl Call<'_> {
         for _ in 0..TOO_MANY_ACTS {
             match operation.next_act() {
                 Act::Write => {
-                    if operation.has_failed() {
-                        // Not waited for: whatever follows waits for it.
-                        self.tell_end(&operation, Ending::Failed)?;
-                    }
                     let secret = self.store().write(operation.stored())?;
                     operation.written(&secret);
                 }
@@ -78,7 +74,10 @@ impl Call<'_> {
                     operation.readiness(self.readiness_of_operation(&prepared)?.verdict());
                 }
                 Act::Finish => {
-                    if let Some(pause) = self.tell_end(&operation, Ending::Succeeded)? {
+                    if let Some(pause) = self.tell_end(operation.stored(), Ending::Succeeded)? {
+                        if operation.note() {
+                            continue;
+                        }
                         return Ok(Ended::Paused(pause));
                     }
                     self.finish(&operation, history)?;

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::{
     call::Call,
     drive::Ended,
-    lifecycle::Change,
+    lifecycle::{self, Change},
     objects::{self, Object},
     report::{Concern, Pause, explain},
 };
@@ -32,7 +32,12 @@ impl Call<'_> {
         }
         let stored = match self.store().try_load(latest.revision).map_err(failed)? {
             Ok(stored) => stored,
-            Err(error) => return self.uninstall_unread(&history, &error).map_err(failed),
+            Err(error) => {
+                if let Some(pause) = self.may_go_unread().map_err(failed)? {
+                    return Ok(self.going(pause));
+                }
+                return self.uninstall_unread(&history, &error).map_err(failed);
+            }
         };
         if let Some(pause) = self.may_uninstall(latest, &stored).map_err(failed)? {
             return Ok(self.going(pause));
@@ -66,6 +71,14 @@ impl Call<'_> {
             from: Some(&stored.release),
             to: Value::Null,
         })
+    }
+
+    /// The same where no record tells of the release: the object's own name for its deletion.
+    fn may_go_unread(&self) -> Result<Option<Pause>, Error> {
+        let uid = self.object().value().pointer("/metadata/uid").and_then(Value::as_str).unwrap_or_default();
+        let name = lifecycle::name(0, &["delete", uid]);
+        let (action, to) = (Action::Uninstall, Value::Null);
+        self.may_begin(&Change { action, name, undoes: None, from: None, to })
     }
 
     fn going(&self, pause: Pause) -> Finalized {
@@ -120,6 +133,12 @@ impl Call<'_> {
     fn uninstall_without_records(&self) -> Result<Finalized, Error> {
         let mut left = self.remembered_objects();
         left.retain(|object| !object.is_kept());
+        if left.is_empty() {
+            return Ok(Finalized::Done);
+        }
+        if let Some(pause) = self.may_go_unread()? {
+            return Ok(self.going(pause));
+        }
         objects::sort(&mut left, UNINSTALL_ORDER);
         self.delete_each(&left, false)?;
         Ok(Finalized::Done)
@@ -149,7 +168,8 @@ impl Call<'_> {
             stored.release.hooks.clear();
         }
         stored.marks.remedies = remedies;
-        stored.marks.change = Some(self.deletion(&stored));
+        stored.marks.change = lifecycle::mark(Action::Uninstall, &self.deletion(&stored));
+        stored.marks.undoes = None;
         stored.release.info.deleted = Some(self.now());
         stored.release.set_status(Status::Uninstalling, "Deletion in progress (or silently failed)");
         stored.release.hooks.iter_mut().for_each(|hook| hook.last_run = Default::default());

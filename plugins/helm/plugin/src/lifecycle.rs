@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use helm_release::{Action, Entry, History, Operation, Release, Stored};
+use helm_release::{Action, Entry, History, Release, Status, Stored};
 use pilothouse_sdk::{Announcement, Ending, Error, Event, Standing};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -37,6 +37,11 @@ fn word(action: Action) -> Option<&'static str> {
         Action::Uninstall => Some("delete"),
         Action::Test => None,
     }
+}
+
+/// What a record says of the change that made it.
+pub(crate) fn mark(action: Action, name: &str) -> Option<String> {
+    word(action).map(|word| format!("{word}/{name}"))
 }
 
 /// A name for a change: of the revision that it makes, and of what tells it from another one of that number, in another life of the
@@ -88,20 +93,20 @@ impl Call<'_> {
         })
     }
 
-    /// Tells how an operation ended. None: everybody has heard it.
+    /// Tells how the change that made a revision ended. None: everybody has heard it.
     ///
     /// # Errors
-    /// It could not be told, and the operation has to end again.
-    pub(crate) fn tell_end(&self, operation: &Operation, ending: Ending) -> Result<Option<Pause>, Error> {
-        let stored = operation.stored();
-        let Some((word, name)) = word(operation.action()).zip(stored.marks.change.clone()) else {
+    /// It could not be told, and has to be told again.
+    pub(crate) fn tell_end(&self, stored: &Stored, ending: Ending) -> Result<Option<Pause>, Error> {
+        let marks = &stored.marks;
+        let Some((word, name)) = marks.change.as_deref().and_then(|mark| mark.split_once('/')) else {
             return Ok(None);
         };
         let owner = self.owner();
         let details = json!({
             "release": owner.release, "namespace": owner.namespace, "to": version(&stored.release),
         });
-        let announcement = Announcement::after(word, name, ending).undoing(stored.marks.undoes.clone());
+        let announcement = Announcement::after(word, name, ending).undoing(marks.undoes.clone());
         Ok(match self.ctx().announce(&announcement.details(details))? {
             Standing::Done(_) => None,
             Standing::Pending(message) => Some(waiting(WAITING_FOR_HOOKS, message)),
@@ -112,14 +117,40 @@ impl Call<'_> {
         })
     }
 
-    /// The change by which a release left a revision, as far as it was announced.
+    /// Tells that the newest revision failed. Not waited for: whatever is announced next waits for it. Told again at every look, for
+    /// whoever died between the record and this.
     ///
     /// # Errors
-    /// As for reading a record.
+    /// As [`tell_end`](Self::tell_end).
+    pub(crate) fn tell_failure(&self, history: &History) -> Result<(), Error> {
+        let Some(latest) = history.latest() else { return Ok(()) };
+        if latest.status != Status::Failed || latest.marks.change.is_none() {
+            return Ok(());
+        }
+        self.tell_end(&self.store().load(latest.revision)?, Ending::Failed).map(drop)
+    }
+
+    /// Says that what was announced is wanted no more, where something was.
+    ///
+    /// # Errors
+    /// It could not be said, and has to be said again.
+    pub(crate) fn withdraw(&self) -> Result<(), Error> {
+        let conditions = self.object().value().pointer("/status/conditions").and_then(Value::as_array);
+        let waits = |condition: &Value| {
+            let reason = condition["reason"].as_str().unwrap_or_default();
+            condition["type"] == "Ready" && [WAITING_FOR_HOOKS, HOOK_FAILED].contains(&reason)
+        };
+        if conditions.into_iter().flatten().any(waits) {
+            self.ctx().withdraw()?;
+        }
+        Ok(())
+    }
+
+    /// The change by which a release left a revision, as far as it was announced: attempts that touched nothing did not leave it.
     pub(crate) fn change_after(&self, history: &History, revision: u32) -> Option<String> {
-        let next =
-            history.entries().iter().filter(|entry| entry.revision > revision).min_by_key(of_revision)?;
-        next.marks.change.clone()
+        let left = |entry: &&Entry| entry.revision > revision && entry.marks.may_have_applied();
+        let next = history.entries().iter().filter(left).min_by_key(of_revision)?;
+        next.marks.change.as_deref()?.split_once('/').map(|(_, name)| name.to_owned())
     }
 
     /// The name of the change that takes a release away.

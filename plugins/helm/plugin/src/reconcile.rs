@@ -83,6 +83,7 @@ impl<'c> Reconciliation<'c> {
         }
         self.refresh()?;
         for _ in 0..TOO_MANY_DECISIONS {
+            self.call.tell_failure(&self.history).map_err(|error| explain(error, Concern::Reconcile))?;
             let wish = self.wish()?;
             self.call.judge_way_back(&self.history, wish.back);
             let decision = decide(&self.history, wish);
@@ -160,6 +161,7 @@ impl<'c> Reconciliation<'c> {
 
     /// What is wanted is deployed: only drift has to be repaired.
     fn keep(&self, revision: u32, by_hand: bool) -> Result<Step, Error> {
+        self.call.withdraw().map_err(|error| explain(error, Concern::Reconcile))?;
         let prepared = self.prepared(revision)?;
         let differing = self.call.repair_or_adopt(&prepared, self.adopts)?;
         self.call.trust(&prepared);

@@ -67,7 +67,7 @@ pub struct Marks {
     pub chart: Option<String>,
     /// Whether its uninstall is what follows a failed upgrade, and not the end of the release.
     pub remedies: bool,
-    /// The name under which the change that made it was announced.
+    /// What was announced when it was made: a word and the name of the change, `upgrade/v4-0a1b2c3d4e`.
     pub change: Option<String>,
     /// Of a rollback: the change that it undoes.
     pub undoes: Option<String>,
@@ -157,7 +157,7 @@ mod tests {
             test_failure: Some("no answer".into()),
             chart: Some("{}".into()),
             remedies: true,
-            change: Some("v4-0a1b2c3d4e".into()),
+            change: Some("upgrade/v4-0a1b2c3d4e".into()),
             undoes: Some("v3-0a1b2c3d4e".into()),
             found: ["Secret \"a\"", "ConfigMap \"b\""].map(str::to_owned).into(),
         };

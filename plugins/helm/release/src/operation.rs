@@ -37,6 +37,8 @@ pub struct Operation {
     outdated: bool,
     /// The record or the progress is not stored yet.
     dirty: bool,
+    /// Where the record in the cluster says that it stands.
+    noted: Option<Progress>,
     /// What has been found out since the last transition; never needed after a restart.
     step: Step,
     ended: Option<Result<(), String>>,
@@ -100,7 +102,9 @@ impl Operation {
     fn new(stored: Stored, action: Action, progress: Progress, now: Timestamp, dirty: bool) -> Self {
         let (timeout, patience, outdated, step, ended) = (None, None, false, Step::Enter, None);
         let (without_hooks, description, tests) = (false, None, None);
+        let noted = (!dirty).then_some(progress);
         Self {
+            noted,
             stored,
             action,
             progress,
@@ -178,10 +182,11 @@ impl Operation {
         self.progress
     }
 
-    /// Whether it has failed, and its record is about to say so.
-    #[must_use]
-    pub fn has_failed(&self) -> bool {
-        matches!(self.ended, Some(Err(_))) && self.stored.release.info.status == Status::Failed
+    /// Has the record say where it stands before anything is waited for here: whoever goes on begins here then. False: it does.
+    pub fn note(&mut self) -> bool {
+        let is_new = self.noted != Some(self.progress);
+        self.dirty |= is_new;
+        is_new
     }
 
     /// The event whose hooks are running; none in the other stages.
@@ -226,6 +231,7 @@ impl Operation {
     pub fn written(&mut self, secret: &serde_json::Value) {
         self.stored.written(secret);
         self.dirty = false;
+        self.noted = Some(self.progress);
     }
 
     /// The objects of the release are as they should be, or a permanent refusal says why they cannot be.

@@ -153,3 +153,87 @@ fn a_plugin_that_may_not_announce_what_others_are_to_hear_of_does_nothing() {
     let message = scene.condition("ReleaseFailed").unwrap().message;
     assert!(message.contains("may not be announced"), "{message}");
 }
+
+#[test]
+fn a_wish_that_is_taken_back_is_withdrawn() {
+    let mut scene = settled(&json!({"replicas": 1}));
+    answer(&mut scene, "pre-upgrade", pending());
+    scene.set(&json!({"replicas": 2}));
+    scene.settle();
+    assert_eq!(scene.cluster.withdrawn(), []);
+    scene.set(&json!({"replicas": 1}));
+    scene.settle();
+    assert_eq!(scene.cluster.withdrawn(), [scene.object()]);
+    scene.run_for(3600);
+    assert_eq!(scene.cluster.withdrawn().len(), 1, "once is enough");
+}
+
+#[test]
+fn nothing_is_applied_while_the_end_of_a_change_is_heard_and_it_stays_the_end() {
+    let mut scene = settled(&json!({"replicas": 1}));
+    scene.cluster.answer_announcements("post-upgrade", Ok(pending()));
+    scene.set(&json!({"replicas": 2}));
+    scene.settle();
+    assert_eq!(scene.truth("Reconciling").0, "WaitingForHooks");
+    scene.cluster.forget_calls();
+    answer(&mut scene, "post-upgrade", Standing::Pending("another word".to_owned()));
+    assert!(
+        !scene.cluster.writes().iter().any(|write| write.contains("Deployment")),
+        "{:?}",
+        scene.cluster.writes()
+    );
+    scene.set(&json!({"replicas": 3}));
+    scene.settle();
+    answer(&mut scene, "post-upgrade", done());
+    assert_eq!((scene.statuses(), scene.replicas()), (vec!["superseded", "superseded", "deployed"], Some(3)));
+    let endings: Vec<_> = announced(&scene, "post-upgrade").iter().map(|told| told.ending).collect();
+    assert_eq!(endings, [Some(Ending::Succeeded); 2]);
+}
+
+#[test]
+fn a_rollback_undoes_the_attempt_that_touched_something() {
+    let mut scene = settled(&json!({"replicas": 1, "hooks": {"backup": true}}));
+    scene.set(&json!({"replicas": 2}));
+    scene.settle();
+    scene.fail("backup");
+    assert_eq!(scene.statuses(), ["deployed", "failed"], "it has touched nothing");
+    scene.set(&json!({"replicas": 3, "hooks": {"backup": false, "migrate": true}}));
+    scene.settle();
+    scene.fail("migrate");
+    let upgrades = announced(&scene, "pre-upgrade");
+    let undone = announced(&scene, "pre-rollback")[0].undoes.clone().unwrap();
+    assert_eq!(undone, upgrades.last().unwrap().change);
+    assert_ne!(undone, upgrades[0].change);
+}
+
+#[test]
+fn a_failure_is_told_wherever_the_host_dies() {
+    let crashes = pilothouse_sdk::harness::every_crash(|crash| {
+        let mut scene = settled(&json!({"replicas": 1, "hooks": {"migrate": true}}));
+        scene.set(&json!({"replicas": 2}));
+        scene.settle();
+        scene.cluster.fail_job(crate::scene::NAMESPACE, "migrate", "no").unwrap();
+        scene.cluster.crash_after_write(crash);
+        scene.run_for(60);
+        let told = announced(&scene, "post-upgrade");
+        assert_eq!(
+            told.iter().map(|told| told.ending).collect::<Vec<_>>(),
+            [Some(Ending::Failed)],
+            "crash {crash}"
+        );
+        scene.cluster
+    });
+    assert!(crashes > 2, "only {crashes} crashes");
+}
+
+#[test]
+fn a_release_of_which_no_record_is_left_is_taken_away_after_others_have_done_their_part() {
+    let mut scene = settled(&json!({"replicas": 1}));
+    scene.cluster.kubectl().delete_ref(&scene.secret(1), &Default::default()).unwrap();
+    answer(&mut scene, "pre-delete", pending());
+    scene.delete();
+    scene.settle();
+    assert!(scene.get(&scene.deployment()).is_some());
+    answer(&mut scene, "pre-delete", done());
+    assert!(scene.get(&scene.deployment()).is_none());
+}
