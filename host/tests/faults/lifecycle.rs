@@ -389,6 +389,22 @@ async fn what_a_plugin_is_to_guard_waits_while_it_is_not_at_work() {
     stage.bench.make("changes", "shop", json!({"version": 1})).await;
     stage.bench.await_condition("changes", "shop", ("Ready", "False"), &["Announced"]).await;
     assert!(stage.bench.object("changes", "shop").await.unwrap()["status"]["version"].is_null());
+    // People can speak all the same.
+    stage.bench.make("changes", "other", json!({"version": 1})).await;
+    let of_other = async |holds: &dyn Fn(&Value) -> bool| {
+        await_that("the run of the other object", async || {
+            let runs = stage.runs().await;
+            let run = runs.into_iter().find(|run| run["spec"]["subject"]["name"] == "other");
+            run.clone().filter(|run| holds(run)).ok_or_else(|| format!("{run:?}"))
+        })
+        .await
+        .0
+    };
+    let says =
+        |run: &Value| run["status"]["message"].to_string().contains("plugin watchman, which takes part");
+    let run = of_other(&says).await;
+    stage.annotate(&run, "skip", "*: it does not come today").await;
+    stage.await_version("other", 1).await;
     // It comes while the host runs.
     stage.place.install("watchman.wasm", &crate::bench::plugin("watchman.wasm"));
     stage.await_version("shop", 1).await;
@@ -500,4 +516,114 @@ async fn a_release_waits_for_those_who_take_part_in_its_changes() {
         Err(_) => Ok(()),
     })
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_goes_on_after_it_was_brought_to_its_end_begins_again() {
+    let told = json!({
+        "pre-upgrade": hooks(&json!([{"name": "freeze", "ensurePost": true}, {"name": "guard", "weight": 1}])), "answer.guard": "fail",
+    });
+    let Some(stage) = Stage::new("lifecycle-again", told).await else { return };
+    let _host = stage.start().await;
+    stage.bench.make("changes", "shop", json!({"version": 1})).await;
+    let thawed = stage.await_state("post-upgrade", "v1", "Succeeded").await;
+    assert_eq!(thawed["spec"]["ending"], "Failed");
+    let run = stage.await_state("pre-upgrade", "v1", "Failed").await;
+    stage.bench.delete(&stage.bench.path("configmaps", "did-pre-upgrade-v1-freeze-1")).await;
+    stage.annotate(&run, "skip", "guard: not today").await;
+    stage.await_version("shop", 1).await;
+    assert!(stage.note("did-pre-upgrade-v1-freeze-1").await.is_some(), "it was thawed and not frozen again");
+    let after = stage.await_state("post-upgrade", "v1", "Succeeded").await;
+    assert_eq!(after["spec"]["ending"], "Succeeded");
+    assert_ne!(after["metadata"]["uid"], thawed["metadata"]["uid"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_that_is_taken_back_is_brought_to_its_end_and_made_anew_when_it_is_wanted_again() {
+    let told = json!({"pre-upgrade": hooks(&json!([{"name": "freeze", "ensurePost": true}, {"name": "guard", "weight": 1}]))});
+    let Some(stage) = Stage::new("lifecycle-withdrawn", told).await else { return };
+    let _host = stage.start().await;
+    stage.bench.make("changes", "shop", json!({"version": 1})).await;
+    stage.await_version("shop", 1).await;
+    stage.tell_now("answer.guard", "pending").await;
+    stage.bench.respec("changes", "shop", json!({"version": 2})).await;
+    let first =
+        stage.await_run("pre-upgrade", "v2", |run| run["status"]["hooks"][1]["state"] == "Running").await;
+    stage.bench.respec("changes", "shop", json!({"version": 1})).await;
+    let post = stage.await_state("post-upgrade", "v2", "Succeeded").await;
+    assert_eq!(post["spec"]["ending"], "Abandoned");
+    assert!(stage.note("ended-pre-upgrade-v2-guard-1").await.is_some());
+    stage.tell_now("answer.guard", "done").await;
+    stage.bench.respec("changes", "shop", json!({"version": 2})).await;
+    stage.await_version("shop", 2).await;
+    let second = stage.await_state("pre-upgrade", "v2", "Succeeded").await;
+    assert_ne!(first["metadata"]["uid"], second["metadata"]["uid"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_nobody_takes_part_in_waits_for_those_who_do_in_the_change_before() {
+    let Some(bench) = Bench::new("lifecycle-way").await else { return };
+    let kubeconfig = bench.cluster.kubeconfig_text().unwrap();
+    let mut stage = Stage::on(bench, &kubeconfig);
+    let grants = "plugins:\n  announcer: {allRequested: true}\n  watchman:\n    allRequested: true\n    hooks: [{phases: [pre-upgrade, post-upgrade], kinds: [{group: '*', kind: Change}]}]\n";
+    std::fs::write(stage.place.path("grants.yaml"), grants).unwrap();
+    let flag = format!("--grants={}", stage.place.path("grants.yaml").display());
+    stage.place = stage.place.with(flag);
+    let guard = hooks(&json!([{"name": "guard", "ensurePost": true}]));
+    stage.tell(json!({"pre-upgrade": guard, "answer.guard": "pending", "cancel": "retry"})).await;
+    let _host = stage.start().await;
+    stage.bench.make("changes", "shop", json!({"version": 1})).await;
+    stage.await_run("pre-upgrade", "v1", |run| run["status"]["hooks"][0]["state"] == "Running").await;
+    stage.bench.delete(&stage.bench.path("changes", "shop")).await;
+    stage
+        .bench
+        .await_condition("changes", "shop", ("Ready", "False"), &["is brought to its end first"])
+        .await;
+    stage.tell_now("answer.guard", "done").await;
+    stage.tell_now("cancel", "").await;
+    await_that("the object is gone", async || match stage.bench.object("changes", "shop").await {
+        Ok(object) => Err(object["status"].to_string()),
+        Err(_) => Ok(()),
+    })
+    .await;
+    assert_eq!(stage.await_state("post-upgrade", "v1", "Succeeded").await["spec"]["ending"], "Abandoned");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_that_was_given_up_by_hand_is_not_begun_until_somebody_takes_it_up() {
+    let told = json!({"pre-upgrade": hooks(&json!([{"name": "guard", "ensurePost": true}])), "answer.guard": "pending"});
+    let Some(stage) = Stage::new("lifecycle-given-up", told).await else { return };
+    let _host = stage.start().await;
+    stage.bench.make("changes", "shop", json!({"version": 1})).await;
+    let run =
+        stage.await_run("pre-upgrade", "v1", |run| run["status"]["hooks"][0]["state"] == "Running").await;
+    stage.tell_now("answer.guard", "done").await;
+    stage.annotate(&run, "abandon", "jo: not this week").await;
+    stage.bench.await_condition("changes", "shop", ("Stalled", "True"), &["it was given up by hand"]).await;
+    stage.await_state("post-upgrade", "v1", "Succeeded").await;
+    assert!(stage.bench.object("changes", "shop").await.unwrap()["status"]["version"].is_null());
+    stage.annotate(&run, "retry", "jo: this week after all").await;
+    stage.await_version("shop", 1).await;
+    let run = stage.await_state("pre-upgrade", "v1", "Succeeded").await;
+    let actions: Vec<&Value> =
+        run["status"]["audit"].as_array().unwrap().iter().map(|entry| &entry["action"]).collect();
+    assert_eq!(actions, ["Abandon", "Retry"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_somebody_made_for_an_object_elsewhere_is_left_alone() {
+    let told = json!({"post-rollback": hooks(&json!([{"name": "restore"}]))});
+    let Some(stage) = Stage::new("lifecycle-forged", told).await else { return };
+    let _host = stage.start().await;
+    stage.bench.make("changes", "shop", json!({"version": 1})).await;
+    let object = stage.await_version("shop", 1).await;
+    let subject = json!({"apiVersion": "test.pilothouse.dev/v1", "kind": "Change", "name": "shop",
+        "namespace": stage.bench.namespace, "uid": object["metadata"]["uid"]});
+    let spec = json!({"subject": subject, "phase": "post-rollback", "change": "v0", "announcedBy": "me", "ending": "Succeeded"});
+    let run = json!({"apiVersion": "lifecycle.pilothouse.dev/v1alpha1", "kind": "LifecycleRun",
+        "metadata": {"name": "mine", "namespace": stage.bench.namespace}, "spec": spec});
+    stage.bench.create(&stage.bench.path("lifecycleruns", ""), &run).await;
+    stage.place.await_log(&["LifecycleRun", "mine", "left alone"]).await;
+    assert!(stage.bench.object("lifecycleruns", "mine").await.unwrap()["status"].is_null());
+    assert!(stage.note("did-post-rollback-v0-restore-1").await.is_none());
 }

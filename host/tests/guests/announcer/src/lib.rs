@@ -18,6 +18,12 @@ impl Reconciler for Announcer {
         }
         let (wanted, noted) = (version(spec), version(status));
         if wanted == noted || status["failed"] == spec["version"] {
+            let conditions = status["conditions"].as_array();
+            let waits =
+                |condition: &Value| condition["type"] == "Ready" && condition["reason"] == "Announced";
+            if conditions.into_iter().flatten().any(waits) {
+                ctx.withdraw()?;
+            }
             return Ok(Outcome::ready());
         }
         let what = if wanted < noted { "rollback" } else { "upgrade" };
