@@ -164,6 +164,7 @@ async fn host(args: RunArgs) -> Result<(), AppError> {
     let plugins = Arc::new(plugins);
     let (charts, chart_changes) = elsewhere::charts(&args, &plugins, &registry);
     let (transfers, transfers_ended) = elsewhere::transfers(&registry);
+    let (commands, commands_ended) = elsewhere::commands(&registry);
     let recorder = Recorder::start(api.clone(), &identity(&args));
     let pod = announce::own_pod(&args).map(|pod| (pod, recorder.clone()));
     let egress = elsewhere::egress(&registry);
@@ -190,6 +191,7 @@ async fn host(args: RunArgs) -> Result<(), AppError> {
         charts,
         egress,
         transfers,
+        commands,
         lifecycle,
     });
     let workers = args.max_concurrent_reconciles.unwrap_or_else(default_workers).max(1);
@@ -204,7 +206,7 @@ async fn host(args: RunArgs) -> Result<(), AppError> {
     tasks.spawn(named("routing", Arc::clone(&supervisor).route(observed)));
     let told = move |change: &Change| announce::announce(change, pod.as_ref());
     tasks.spawn(named("plugins", Arc::clone(&supervisor).follow_plugins(changes, told)));
-    elsewhere::follow(&mut tasks, &supervisor, chart_changes, transfers_ended);
+    elsewhere::follow(&mut tasks, &supervisor, [chart_changes, transfers_ended, commands_ended]);
     follow_discovery(&mut tasks, &supervisor, Arc::clone(&cluster.discovery));
     load_plugins(&args, &config, plugins, &readiness, &mut tasks).await?;
     let assets = config.bind(&args, &supervisor);

@@ -17,6 +17,7 @@ use crate::cluster::Cluster;
 use crate::cluster::path::Resource;
 use crate::cluster::request::{ApiError, Counts, counted};
 use crate::egress::Egress;
+use crate::exec::table::Commands;
 use crate::lifecycle;
 use crate::lifecycle::drive::{Again, Lifecycle};
 use crate::object::ObjectKey;
@@ -65,6 +66,8 @@ pub struct Reconciler {
     pub egress: Arc<Egress>,
     /// What is carried out behind calls.
     pub transfers: Arc<Transfers>,
+    /// Commands in containers.
+    pub commands: Arc<Commands>,
     /// Phases of changes, across plugins.
     pub lifecycle: Arc<Lifecycle>,
 }
@@ -314,6 +317,7 @@ impl Reconciler {
         self.quarantine.pardon(key);
         self.charts.forget(key);
         self.transfers.forget_all(key);
+        self.commands.forget_all(key);
         self.plugin_metrics.forget(key);
         self.lifecycle.forget(key);
     }
@@ -332,6 +336,7 @@ impl Reconciler {
             wishes: Arc::default(),
             egress: Arc::clone(&self.egress),
             transfers: Some(Arc::clone(&self.transfers)),
+            commands: Some(Arc::clone(&self.commands)),
             announcer: Some(Arc::clone(&self.lifecycle.announcer)),
         })
     }

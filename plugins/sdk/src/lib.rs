@@ -7,6 +7,7 @@ mod charts;
 mod command;
 mod context;
 mod error;
+mod exec;
 mod export;
 #[cfg(target_family = "wasm")]
 #[doc(hidden)]
@@ -38,6 +39,7 @@ pub use charts::{ChartArchive, ChartError, ChartSource, ChartStanding, ChartTrou
 pub use command::{CommandAnswer, CommandFile, Invocation};
 pub use context::Context;
 pub use error::{Error, ErrorClass};
+pub use exec::{EvictOptions, ExecCommand, ExecProgress, ExecState};
 pub use host::Host;
 #[cfg(not(target_family = "wasm"))]
 pub use http::Outside;

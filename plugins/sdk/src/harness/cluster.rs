@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::{
     calls::Call,
     charts::Charts,
+    commands::Commands,
     crash::CrashPlan,
     faults::Fault,
     http::Servers,
@@ -50,6 +51,7 @@ pub(super) struct State {
     pub(super) servers: Servers,
     pub(super) shelf: Shelf,
     pub(super) transfers: Transfers,
+    pub(super) commands: Commands,
     pub(super) lifecycle: Lifecycle,
 }
 
@@ -110,6 +112,7 @@ impl Cluster {
             servers: Servers::default(),
             shelf: Shelf::default(),
             transfers: Transfers::default(),
+            commands: Commands::default(),
             lifecycle: Lifecycle::default(),
         };
         Self { state: Rc::new(RefCell::new(state)) }

@@ -4,7 +4,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fmt,
     rc::Rc,
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
 use serde::Serialize;
@@ -227,6 +227,7 @@ impl Runner {
         let mut state = self.cluster.state();
         state.store.said.clear();
         state.transfers.clear();
+        state.commands.clear();
         self.seen = state.store.changes.len();
         drop(state);
         for object in self.objects() {
@@ -278,7 +279,7 @@ impl Runner {
     pub fn run_for(&mut self, time: Duration) -> Result<Settled, Unsettled> {
         let end = self.cluster.now() + time;
         let mut total = self.settle()?;
-        while let Some(next) = self.queue.next().filter(|next| *next <= end) {
+        while let Some(next) = self.next_event().filter(|next| *next <= end) {
             let wait = next.duration_since(self.cluster.now()).unwrap_or_default();
             self.cluster.advance(wait);
             let settled = self.settle()?;
@@ -287,6 +288,11 @@ impl Runner {
         }
         self.cluster.advance(end.duration_since(self.cluster.now()).unwrap_or_default());
         Ok(total)
+    }
+
+    /// When something is due: a call, or the end of a command.
+    fn next_event(&self) -> Option<SystemTime> {
+        self.queue.next().into_iter().chain(self.cluster.state().commands.next_end()).min()
     }
 
     /// In how long the next call is due; none when nothing is queued.
@@ -334,7 +340,9 @@ impl Runner {
         self.seen += events.len();
         let kinds = self.kinds();
         let fetched = std::mem::take(&mut self.cluster.state().charts.changed);
-        let ended = self.cluster.run_transfers();
+        let mut ended = self.cluster.run_transfers();
+        let now = self.cluster.now();
+        ended.extend(self.cluster.state().commands.ended(now));
         for owner in self.wishing(&fetched).into_iter().chain(ended) {
             self.wake(&owner, Reason::Configuration);
         }

@@ -19,9 +19,9 @@ use super::{
 };
 use crate::{
     AnnouncerOfTests, Applied, ApplyItem, ApplyOptions, AssetEntry, AssetError, AssetFile, AssetTree,
-    ChartError, ChartSource, ChartStanding, DeleteOptions, Event, Gvk, Host, Identity, IssuerOfTests,
-    KubeError, Level, ObjectRef, Outside, Ownership, Page, Patch, Query, ReadOptions, ServedKind,
-    ServerVersion, Stores,
+    ChartError, ChartSource, ChartStanding, DeleteOptions, Event, EvictOptions, ExecCommand, ExecProgress,
+    Gvk, Host, Identity, IssuerOfTests, KubeError, Level, ObjectRef, Outside, Ownership, Page, Patch, Query,
+    ReadOptions, ServedKind, ServerVersion, Stores,
 };
 
 mod items;
@@ -31,7 +31,7 @@ mod items;
 pub(super) struct Session {
     pub(super) cluster: Cluster,
     writer: Writer,
-    plugin: String,
+    pub(super) plugin: String,
     /// None: a user, whose requests are not recorded and not held up.
     pub(super) rights: Option<Rights>,
     caller: Caller,
@@ -106,6 +106,10 @@ impl Session {
         self
     }
 
+    pub(super) fn is_person(&self) -> bool {
+        self.writer.cause.is_none()
+    }
+
     /// The same with the host as caller: children and their pruning, without budget.
     pub(super) fn into_host(mut self) -> Self {
         self.caller = Caller::Host;
@@ -129,7 +133,7 @@ impl Session {
     }
 
     /// Carries out one request: budget, rights, faults, the act, the record, and the crash if one is due.
-    fn request<T>(
+    pub(super) fn request<T>(
         &self,
         request: Request,
         act: impl FnOnce(&mut Store) -> Result<T, KubeError>,
@@ -264,6 +268,24 @@ impl Host for Session {
         let keep = usize::try_from(bytes).unwrap_or(usize::MAX).min(64 * 1024);
         let start = text.ceil_char_boundary(text.len().saturating_sub(keep));
         self.answer(text.get(start..).unwrap_or_default().to_owned())
+    }
+
+    fn evict(&self, namespace: &str, pod: &str, options: &EvictOptions) -> Result<bool, KubeError> {
+        let object = ObjectRef::new(Gvk::new("", "v1", "Pod"), namespace, pod);
+        let request = Request::new(Verb::Evict, object.clone()).subresource("eviction");
+        let EvictOptions { uid, grace_period } = options.clone();
+        let options = DeleteOptions { uid, grace_period, ..DeleteOptions::default() };
+        self.request(request, |store| store.delete(&object, &options, &self.writer))
+    }
+
+    fn exec(&self, name: &str, attempt: u32, command: &ExecCommand) -> Result<ExecProgress, KubeError> {
+        self.begin_command(name, attempt, command)
+    }
+
+    fn forget_exec(&self, name: &str) {
+        if let Some(owner) = &self.owner {
+            self.cluster.state().commands.forget(&owner.reference, name);
+        }
     }
 
     fn allowed(

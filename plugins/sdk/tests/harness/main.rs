@@ -7,6 +7,8 @@ mod blob;
 #[cfg(test)]
 mod certificates;
 #[cfg(test)]
+mod exec;
+#[cfg(test)]
 mod faults;
 #[cfg(test)]
 mod garbage;
