@@ -23,7 +23,8 @@ const IMAGE: &str = "docker.io/library/busybox:1.37";
 const MANIFEST: &str = "
 name: test
 version: 0.1.0
-kinds: []
+interface: pilothouse:operator@0.1.0
+bindable: true
 rights:
   kube: [{ apiGroups: [''], resources: [pods/eviction], verbs: [create] }]
 ";

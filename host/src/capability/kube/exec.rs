@@ -37,29 +37,10 @@ impl HookState {
         attempt: u32,
         command: kube::Command,
     ) -> Result<kube::CommandProgress, Error> {
-        let arguments = command.arguments.iter().map(String::len).sum::<usize>();
-        self.admit(name.len() + arguments + command.stdin.as_ref().map_or(0, Vec::len))?;
-        check(name, &command, arguments)?;
-        let cx = Arc::clone(&self.context);
-        let owner = &cx.owner.key;
-        let create = of_pod("create", "pods/exec", &command);
-        let Some(commands) = &cx.commands else {
-            return Err(errors::not_granted(&create, "no command is run in a container from here"));
-        };
-        let known_by = fingerprint(attempt, &command);
-        if let Some(standing) = commands.find(owner, name, &known_by) {
-            self.settle(standing.output.len())?;
-            return Ok(wit_progress(standing));
-        }
-        cx.granted(&create)?;
-        // Before 1.35 the API server asks for `get` alone, for a WebSocket is one.
-        cx.reviewed(&create).await?;
-        cx.is_pod_of(&command).await?;
-        cx.pace().await?;
-        let (plugin, api) = (&cx.plugin.name, cx.cluster.api.clone());
-        let account = cx.grants.account.clone();
-        commands.start(owner, name, (known_by, of_wit(command, account)), plugin, api).map_err(full)?;
-        Ok(wit_progress(Standing { ended: None, output: String::new() }))
+        self.admit(name.len() + length(&command) + command.stdin.as_ref().map_or(0, Vec::len))?;
+        let standing = Arc::clone(&self.context).exec(name, attempt, command).await?;
+        self.settle(standing.output.len())?;
+        Ok(wit_progress(standing))
     }
 
     pub(super) fn forget_command(&mut self, name: &str) {
@@ -72,6 +53,28 @@ impl HookState {
 }
 
 impl HookContext {
+    async fn exec(&self, name: &str, attempt: u32, command: kube::Command) -> Result<Standing, Error> {
+        check(name, &command)?;
+        let owner = &self.owner.key;
+        let create = of_pod("create", "pods/exec", &command);
+        let Some(commands) = &self.commands else {
+            return Err(errors::not_granted(&create, "no command is run in a container from here"));
+        };
+        let known_by = fingerprint(attempt, &command);
+        if let Some(standing) = commands.find(owner, name, &known_by) {
+            return Ok(standing);
+        }
+        self.granted(&create)?;
+        // Before 1.35 the API server asks for `get` alone, for a WebSocket is one.
+        self.reviewed(&create).await?;
+        self.is_pod_of(&command).await?;
+        self.pace().await?;
+        let (plugin, api) = (&self.plugin.name, self.cluster.api.clone());
+        let command = of_wit(command, self.grants.account.clone());
+        commands.start(owner, name, (known_by, command), plugin, api).map_err(full)?;
+        Ok(Standing { ended: None, output: String::new() })
+    }
+
     /// The API server runs a command in whatever pod has the name: whether it is the one that is meant is asked before.
     async fn is_pod_of(&self, command: &kube::Command) -> Result<(), Error> {
         let (namespace, pod) = (&command.namespace, &command.pod);
@@ -93,13 +96,17 @@ fn of_pod<'a>(verb: &'a str, resource: &'a str, command: &'a kube::Command) -> A
     Access { verb, group: "", resource, namespace: Some(&command.namespace), name: Some(&command.pod) }
 }
 
-fn check(name: &str, command: &kube::Command, arguments: usize) -> Result<(), Error> {
+fn length(command: &kube::Command) -> usize {
+    command.arguments.iter().map(String::len).sum()
+}
+
+fn check(name: &str, command: &kube::Command) -> Result<(), Error> {
     let said = [&command.namespace, &command.pod, &command.uid, &command.container];
     let wrong = if name.is_empty() || name.len() > 253 {
         "a command needs a name of at most 253 bytes"
     } else if said.iter().any(|text| text.is_empty()) {
         "a command needs a namespace, a pod, its uid and a container"
-    } else if command.arguments.is_empty() || arguments > MAX_ARGUMENTS {
+    } else if command.arguments.is_empty() || length(command) > MAX_ARGUMENTS {
         "a command needs arguments, of at most 64 KiB"
     } else if command.stdin.as_ref().is_some_and(|stdin| stdin.len() > MAX_INPUT) {
         "a command's input may have 64 KiB"
