@@ -65,7 +65,7 @@ impl HookContext {
             return Ok(standing);
         }
         self.granted(&create)?;
-        // Before 1.35 the API server asks for `get` alone, for a WebSocket is one.
+        // Not every API server asks for more than `get`, with which a WebSocket begins.
         self.reviewed(&create).await?;
         self.is_pod_of(&command).await?;
         self.pace().await?;

@@ -131,7 +131,7 @@ fn another_pod_of_the_name_and_one_that_is_gone_get_no_command() {
         Ok(Outcome::ready())
     });
     runner.settle().unwrap();
-    assert_eq!((reason(&cluster).as_str(), cluster.commands().len()), ("Ready", 0));
+    assert_eq!((reason(&cluster).as_str(), cluster.commands().len()), ("Reconciled", 0));
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn without_the_right_in_manifest_and_cluster_nothing_is_run_or_evicted() {
             Ok(Outcome::ready())
         };
         script::runner(&cluster, hook).manifest(manifest).unwrap().settle().unwrap();
-        assert_eq!((reason(&cluster).as_str(), cluster.commands().len()), ("Ready", 0));
+        assert_eq!((reason(&cluster).as_str(), cluster.commands().len()), ("Reconciled", 0));
         assert!(cluster.kubectl().get_ref::<Value>(&pod()).unwrap().is_some());
     };
     refused(MANIFEST, true);
@@ -213,7 +213,7 @@ fn a_command_that_is_forgotten_begins_anew_and_so_many_run_at_once() {
         Ok(Outcome::ready())
     });
     runner.settle().unwrap();
-    assert_eq!((reason(&cluster).as_str(), cluster.commands().len()), ("Ready", 10));
+    assert_eq!((reason(&cluster).as_str(), cluster.commands().len()), ("Reconciled", 10));
 }
 
 #[test]
@@ -242,6 +242,6 @@ fn an_eviction_waits_for_the_disruption_budget_and_is_for_one_pod() {
         Ok(Outcome::ready())
     });
     runner.settle().unwrap();
-    assert_eq!(reason(&cluster), "Ready");
+    assert_eq!(reason(&cluster), "Reconciled");
     assert_eq!(cluster.kubectl().get_ref::<Value>(&pod()).unwrap(), None);
 }
