@@ -202,6 +202,14 @@ impl kube::Host for HookState {
         Ok(self.exec_named(&name, attempt, command).await)
     }
 
+    async fn exec_progress(
+        &mut self,
+        name: String,
+        attempt: u32,
+    ) -> wasmtime::Result<Result<Option<kube::CommandProgress>, Error>> {
+        Ok(self.look_at_command(&name, attempt))
+    }
+
     async fn forget_exec(&mut self, name: String) -> wasmtime::Result<()> {
         self.forget_command(&name);
         Ok(())

@@ -139,11 +139,6 @@ impl ApiError {
         }
     }
 
-    fn behind_the_fence() -> Self {
-        let message = "the leader lease was not renewed in time: another replica may be writing";
-        Self::no_answer(message.to_owned())
-    }
-
     fn no_answer(message: String) -> Self {
         Self {
             kind: ErrorKind::Unavailable,

@@ -28,6 +28,17 @@ pub struct Standing {
     pub output: String,
 }
 
+/// A command as it is given.
+#[derive(Clone, Debug)]
+pub struct Given {
+    /// Which attempt it is.
+    pub attempt: u32,
+    /// By which another command under the name is known.
+    pub known_by: String,
+    /// What is run.
+    pub command: Command,
+}
+
 /// Why a command is not begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Full {
@@ -73,7 +84,7 @@ struct Sign {
 #[derive(Debug)]
 struct Entry {
     plugin: String,
-    /// By which another command under the name is known.
+    attempt: u32,
     known_by: String,
     sign: Arc<Sign>,
     ended: Option<Result<i32, ExecError>>,
@@ -99,9 +110,17 @@ impl Commands {
 
     /// How a command stands, if this one was given under the name.
     pub fn find(&self, owner: &ObjectKey, name: &str, known_by: &str) -> Option<Standing> {
+        self.standing(owner, name, |entry| entry.known_by == known_by)
+    }
+
+    /// How a command stands, whatever it is.
+    pub fn look(&self, owner: &ObjectKey, name: &str, attempt: u32) -> Option<Standing> {
+        self.standing(owner, name, |entry| entry.attempt == attempt)
+    }
+
+    fn standing(&self, owner: &ObjectKey, name: &str, is: impl Fn(&Entry) -> bool) -> Option<Standing> {
         let entries = self.entries();
-        let entry =
-            entries.get(&(owner.clone(), name.to_owned())).filter(|entry| entry.known_by == known_by)?;
+        let entry = entries.get(&(owner.clone(), name.to_owned())).filter(|entry| is(entry))?;
         let output = entry.sign.tail.lock().unwrap_or_else(PoisonError::into_inner).text();
         Some(Standing { ended: entry.ended.clone(), output })
     }
@@ -114,7 +133,7 @@ impl Commands {
         self: &Arc<Self>,
         owner: &ObjectKey,
         name: &str,
-        command: (String, Command),
+        given: Given,
         plugin: &str,
         api: Api,
     ) -> Result<(), Full> {
@@ -132,7 +151,8 @@ impl Commands {
             }
             let entry = Entry {
                 plugin: plugin.to_owned(),
-                known_by: command.0,
+                attempt: given.attempt,
+                known_by: given.known_by,
                 sign: Arc::clone(&sign),
                 ended: None,
             };
@@ -140,7 +160,7 @@ impl Commands {
                 before.sign.stop.notify_one();
             }
         }
-        tokio::spawn(Arc::clone(self).run(key, sign, command.1, plugin.to_owned(), api));
+        tokio::spawn(Arc::clone(self).run(key, sign, given.command, plugin.to_owned(), api));
         Ok(())
     }
 

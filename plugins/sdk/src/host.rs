@@ -54,6 +54,9 @@ pub trait Host: fmt::Debug {
     /// Begins a command in a container, or finds it.
     fn exec(&self, name: &str, attempt: u32, command: &ExecCommand) -> Result<ExecProgress, KubeError>;
 
+    /// How a command stands, without beginning it. None: the host knows of none.
+    fn exec_progress(&self, name: &str, attempt: u32) -> Result<Option<ExecProgress>, KubeError>;
+
     /// Stops a command if it runs, and forgets it.
     fn forget_exec(&self, name: &str);
 

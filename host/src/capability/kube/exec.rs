@@ -11,7 +11,7 @@ use crate::capability::rule::Access;
 use crate::cluster::path::escape;
 use crate::cluster::request::Wanted;
 use crate::exec::Command;
-use crate::exec::table::{Full, Standing};
+use crate::exec::table::{Full, Given, Standing};
 use crate::plugin::bindings::Status;
 use crate::plugin::bindings::kube::{self, Error};
 use crate::plugin::context::HookContext;
@@ -43,6 +43,18 @@ impl HookState {
         Ok(wit_progress(standing))
     }
 
+    pub(super) fn look_at_command(
+        &mut self,
+        name: &str,
+        attempt: u32,
+    ) -> Result<Option<kube::CommandProgress>, Error> {
+        self.admit(name.len())?;
+        let cx = Arc::clone(&self.context);
+        let standing = cx.commands.as_ref().and_then(|known| known.look(&cx.owner.key, name, attempt));
+        self.settle(standing.as_ref().map_or(0, |standing| standing.output.len()))?;
+        Ok(standing.map(wit_progress))
+    }
+
     pub(super) fn forget_command(&mut self, name: &str) {
         if self.budget.take(name.len()).is_ok()
             && let Some(commands) = &self.context.commands
@@ -71,7 +83,7 @@ impl HookContext {
         self.pace().await?;
         let (plugin, api) = (&self.plugin.name, self.cluster.api.clone());
         let command = of_wit(command, self.grants.account.clone());
-        commands.start(owner, name, (known_by, command), plugin, api).map_err(full)?;
+        commands.start(owner, name, Given { attempt, known_by, command }, plugin, api).map_err(full)?;
         Ok(Standing { ended: None, output: String::new() })
     }
 

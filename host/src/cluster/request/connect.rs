@@ -7,6 +7,14 @@ use tokio::time::timeout;
 use super::{Api, ApiError, failure, limit};
 use crate::error_text::chain;
 
+impl ApiError {
+    /// Nothing was sent, for nothing may be written.
+    pub(super) fn behind_the_fence() -> Self {
+        let message = "the leader lease was not renewed in time: another replica may be writing";
+        Self::no_answer(message.to_owned())
+    }
+}
+
 impl Api {
     /// Opens a WebSocket by which things are done, such as a command in a container: it is a write, though its method is GET, and
     /// is not opened behind the fence.

@@ -12,8 +12,8 @@ fn owner(name: &str) -> ObjectKey {
     ObjectKey::new(Arc::new(Gvk::new("example.com", "v1", "App")), Some("shop"), name)
 }
 
-fn given(known_by: &str) -> (String, Command) {
-    (known_by.to_owned(), command(&["x"]))
+fn given(attempt: &str) -> Given {
+    Given { attempt: attempt.parse().unwrap(), known_by: attempt.to_owned(), command: command(&["x"]) }
 }
 
 /// Writes, and never ends. Who hangs up is told of.
@@ -49,7 +49,9 @@ async fn whoever_gave_a_command_is_called_when_it_has_ended() {
     assert_eq!(called.try_recv(), Err(TryRecvError::Empty));
     assert_eq!(called.recv().await, Some(vec![owner.clone()]));
     let ended = Standing { ended: Some(Ok(0)), output: "said".to_owned() };
-    assert_eq!(commands.find(&owner, "freeze", "1"), Some(ended));
+    assert_eq!(commands.find(&owner, "freeze", "1"), Some(ended.clone()));
+    assert_eq!(commands.look(&owner, "freeze", 1), Some(ended));
+    assert_eq!((commands.look(&owner, "freeze", 2), commands.look(&owner, "thaw", 1)), (None, None));
     // It is one command: another attempt, name or object knows nothing of it.
     assert_eq!(commands.find(&owner, "freeze", "2"), None);
     assert_eq!(commands.find(&owner, "thaw", "1"), None);

@@ -102,6 +102,10 @@ impl Host for Imports {
         Ok(kube::exec(name, attempt, &command.into())?.into())
     }
 
+    fn exec_progress(&self, name: &str, attempt: u32) -> Result<Option<ExecProgress>, KubeError> {
+        Ok(kube::exec_progress(name, attempt)?.map(Into::into))
+    }
+
     fn forget_exec(&self, name: &str) {
         kube::forget_exec(name);
     }

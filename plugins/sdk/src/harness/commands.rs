@@ -16,6 +16,7 @@ use super::{
     cluster::Cluster,
     object::{conflict, not_found, text},
     rights::{Access, denied},
+    runner::Runner,
     session::Session,
 };
 use crate::{ExecCommand, ExecProgress, ExecState, Gvk, KubeError, ObjectRef};
@@ -135,6 +136,11 @@ impl Commands {
         (entry.call == *call).then(|| entry.progress(now))
     }
 
+    fn look(&self, owner: &ObjectRef, name: &str, attempt: u32, now: SystemTime) -> Option<ExecProgress> {
+        let entry = self.known.get(&(owner.clone(), name.to_owned()))?;
+        (entry.call.attempt == attempt).then(|| entry.progress(now))
+    }
+
     /// Whether there is room for one more.
     fn room(&self, call: &ExecCall, plugin: &str) -> Result<(), KubeError> {
         let others = || {
@@ -166,7 +172,7 @@ impl Commands {
     }
 
     /// When the next one ends.
-    pub(super) fn next_end(&self) -> Option<SystemTime> {
+    fn next_end(&self) -> Option<SystemTime> {
         self.known.values().filter(|entry| !entry.told).map(Entry::ends).min()
     }
 
@@ -254,6 +260,29 @@ impl Session {
             self.cluster.begin(&self.plugin, call);
         }
         answer.map(|()| ExecProgress { state: ExecState::Running, output: String::new() })
+    }
+}
+
+impl Session {
+    pub(super) fn look_at_command(
+        &self,
+        name: &str,
+        attempt: u32,
+    ) -> Result<Option<ExecProgress>, KubeError> {
+        let known = {
+            let state = self.cluster.state();
+            let owner = self.owner.as_ref().map(|owner| &owner.reference);
+            owner.and_then(|owner| state.commands.look(owner, name, attempt, state.store.now))
+        };
+        self.budget.borrow_mut().call(known.as_ref().map_or(0, |known| known.output.len()))?;
+        Ok(known)
+    }
+}
+
+impl Runner {
+    /// When something is due: a call, or the end of a command.
+    pub(super) fn next_event(&self) -> Option<SystemTime> {
+        self.queue.next().into_iter().chain(self.cluster.state().commands.next_end()).min()
     }
 }
 

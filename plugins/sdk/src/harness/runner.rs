@@ -4,7 +4,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fmt,
     rc::Rc,
-    time::{Duration, SystemTime},
+    time::Duration,
 };
 
 use serde::Serialize;
@@ -288,11 +288,6 @@ impl Runner {
         }
         self.cluster.advance(end.duration_since(self.cluster.now()).unwrap_or_default());
         Ok(total)
-    }
-
-    /// When something is due: a call, or the end of a command.
-    fn next_event(&self) -> Option<SystemTime> {
-        self.queue.next().into_iter().chain(self.cluster.state().commands.next_end()).min()
     }
 
     /// In how long the next call is due; none when nothing is queued.

@@ -3,17 +3,17 @@
 use std::{cell::RefCell, collections::BTreeSet, rc::Rc, time::SystemTime};
 
 use super::{
-    asked::{Request, access},
+    asked::Request,
     budget::{Budget, Limits},
     calls::{Call, Caller, Verb},
     charts::{Charts, Place},
-    cluster::{Cluster, LogLine, Published, State},
+    cluster::{Cluster, LogLine, Published},
     faults::Fault,
     logs::log_of,
     metrics::{is_metric_name, series},
     object::{not_found, ref_of, skipped},
     ownership::Owner,
-    rights::{Access, Rights},
+    rights::Rights,
     settings::Settings,
     store::{Part, Store, Writer},
 };
@@ -25,6 +25,7 @@ use crate::{
 };
 
 mod items;
+mod refusal;
 
 /// One hook call's way to the cluster, or a user's.
 #[derive(Debug)]
@@ -167,23 +168,6 @@ impl Session {
         result
     }
 
-    /// What the grants or the API server's RBAC say against a request.
-    fn refusal(&self, state: &State, rights: &Rights, call: &Call) -> Option<KubeError> {
-        let access = access(state, call.verb, &call.object, &call.subresource)?;
-        if let Err(refusal) = rights.check(&access) {
-            return Some(refusal);
-        }
-        let mut needed = vec![access.clone()];
-        // Applying what is not there is creating it as well.
-        if call.verb == Verb::Apply && matches!(state.store.find(&call.object), Ok(None)) {
-            needed.push(Access { verb: "create", ..access });
-        }
-        let forbidden = |access: &&Access<'_>| {
-            state.forbidden.iter().any(|(verb, resource)| verb == access.verb && *resource == access.resource)
-        };
-        needed.iter().find(forbidden).map(|access| rights.forbidden(access))
-    }
-
     fn answer(&self, text: String) -> Result<String, KubeError> {
         if self.rights.is_some() {
             self.budget.borrow_mut().bytes(text.len())?;
@@ -280,6 +264,10 @@ impl Host for Session {
 
     fn exec(&self, name: &str, attempt: u32, command: &ExecCommand) -> Result<ExecProgress, KubeError> {
         self.begin_command(name, attempt, command)
+    }
+
+    fn exec_progress(&self, name: &str, attempt: u32) -> Result<Option<ExecProgress>, KubeError> {
+        self.look_at_command(name, attempt)
     }
 
     fn forget_exec(&self, name: &str) {

@@ -152,7 +152,7 @@ impl Kube {
 
     /// Starts a command in a container behind the call, or finds it: one name is one command of the object at hand, whose end stays
     /// until it is forgotten, or another command or attempt is given under the name, which begins anew. The object is called when it
-    /// has ended (reason `Configuration`). Nothing of it survives the host: a hook that asks again runs the command again. Needs the
+    /// has ended (reason `Configuration`). Nothing of it survives the host: a hook that gives it again runs it again. Needs the
     /// right to `create` `pods/exec`.
     ///
     /// # Errors
@@ -160,6 +160,15 @@ impl Kube {
     /// ended is told by its progress.
     pub fn exec(&self, name: &str, attempt: u32, command: &ExecCommand) -> Result<ExecProgress, KubeError> {
         self.host.exec(name, attempt, command)
+    }
+
+    /// How a command stands, without beginning it. None: the host knows of none under the name and attempt; it was never begun, or
+    /// forgotten, or begun before the host was.
+    ///
+    /// # Errors
+    /// [`KubeError::Exhausted`].
+    pub fn exec_progress(&self, name: &str, attempt: u32) -> Result<Option<ExecProgress>, KubeError> {
+        self.host.exec_progress(name, attempt)
     }
 
     /// Stops a command if it runs, and forgets it.

@@ -206,7 +206,9 @@ fn a_command_that_is_forgotten_begins_anew_and_so_many_run_at_once() {
         }
         let error = kube.exec("one more", 0, &freeze(&uid)).unwrap_err();
         assert_eq!(error, KubeError::Throttled(Duration::from_secs(1)));
+        assert_eq!(kube.exec_progress("3", 0)?.unwrap().state, ExecState::Running);
         kube.forget_exec("3");
+        assert_eq!((kube.exec_progress("3", 0)?, kube.exec_progress("4", 1)?), (None, None));
         kube.exec("one more", 0, &freeze(&uid))?;
         kube.forget_exec("one more");
         kube.exec("3", 0, &freeze(&uid))?;
