@@ -198,10 +198,6 @@ async fn host(args: RunArgs) -> Result<(), AppError> {
     let queue = queue(workers, &registry);
     let supervisor = supervisor(&args, &config, reconciler, &queue, &readiness);
 
-    if config.grants.plugins.values().any(|grant| !grant.hooks.is_empty()) {
-        // Whoever waits for a plugin that is not at work can be heard all the same.
-        supervisor.bind(crate::lifecycle::binding(args.reconcile_period));
-    }
     tasks.spawn(named("rest", Arc::clone(&supervisor).give_back_at_rest()));
     tasks.spawn(named("routing", Arc::clone(&supervisor).route(observed)));
     let told = move |change: &Change| announce::announce(change, pod.as_ref());
@@ -221,7 +217,7 @@ fn supervisor(
     queue: &Queue,
     readiness: &Readiness,
 ) -> Arc<Supervisor> {
-    Supervisor::new(Parts {
+    let supervisor = Supervisor::new(Parts {
         observer: Arc::clone(&reconciler.cluster.observer),
         reconciler,
         queue: queue.clone(),
@@ -229,7 +225,12 @@ fn supervisor(
         namespaces: config.namespaces.clone(),
         resync: args.reconcile_period,
         plugin_qps: args.plugin_qps,
-    })
+    });
+    if config.grants.plugins.values().any(|grant| !grant.hooks.is_empty()) {
+        // Whoever waits for a plugin that is not at work can be heard all the same.
+        supervisor.bind(crate::lifecycle::binding(args.reconcile_period));
+    }
+    supervisor
 }
 
 /// The cluster, and what is observed in it.

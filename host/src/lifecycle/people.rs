@@ -136,8 +136,8 @@ fn with_state(status: &mut Status, state: HookState) -> impl Iterator<Item = &mu
 }
 
 fn superseded(run: &Run) -> Result<(), String> {
-    match &run.spec.superseded_by {
-        Some(by) => Err(format!("{by} has taken the place of its change")),
+    match run.spec.made_way() {
+        Some(why) => Err(why),
         None => Ok(()),
     }
 }

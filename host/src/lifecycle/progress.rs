@@ -56,7 +56,9 @@ pub fn next(spec: &Spec, status: &Status, now: Timestamp) -> Next {
             HookState::Running => return Next::Call(index),
         }
     }
-    let failed = status.hooks.iter().any(|hook| hook.state == HookState::Failed);
+    // What has made way is not begun, though its hooks were just about to be done.
+    let made_way = spec.is_before() && spec.superseded_by.is_some();
+    let failed = made_way || status.hooks.iter().any(|hook| hook.state == HookState::Failed);
     Next::End(if failed { RunState::Failed } else { RunState::Succeeded })
 }
 
@@ -79,31 +81,24 @@ pub fn deadline(hook: &Hook) -> Option<Timestamp> {
 /// Tells hooks at work to end whose time is over, or whose run has lost its purpose. True: something has changed.
 pub fn end_in_time(spec: &Spec, status: &mut Status, now: Timestamp) -> bool {
     let mut changed = false;
-    let superseded = spec.superseded_by.as_deref();
+    let made_way = spec.made_way();
     for hook in &mut status.hooks {
         let late = deadline(hook).is_some_and(|end| end <= now);
-        match hook.state {
-            HookState::Running if superseded.is_some() => {
-                let by = superseded.unwrap_or_default();
-                cancel(hook, "Superseded", format!("the change {by} has taken the place of this one"));
-            }
-            HookState::Running if late => {
+        match (hook.state, &made_way) {
+            (HookState::Running, Some(why)) => cancel(hook, "Superseded", why.clone()),
+            (HookState::Running, None) if late => {
                 let message =
                     format!("it did not come to an end within {} s{}", hook.timeout_seconds, last(hook));
                 cancel(hook, "TimedOut", message);
             }
             // Between two attempts there is nothing to be taken away.
-            HookState::Waiting if late || (superseded.is_some() && spec.is_before()) => {
-                let word = if superseded.is_some() { "Superseded" } else { "TimedOut" };
-                let message = match superseded {
-                    Some(by) => format!("the change {by} has taken the place of this one"),
-                    None => format!(
-                        "its {} s were over before another attempt{}",
-                        hook.timeout_seconds,
-                        last(hook)
-                    ),
-                };
-                give_up(hook, word, message, now);
+            (HookState::Waiting, Some(why)) if spec.is_before() => {
+                give_up(hook, "Superseded", why.clone(), now);
+            }
+            (HookState::Waiting, _) if late => {
+                let message =
+                    format!("its {} s were over before another attempt{}", hook.timeout_seconds, last(hook));
+                give_up(hook, "TimedOut", message, now);
             }
             _ => continue,
         }
@@ -232,8 +227,8 @@ pub fn verdict(spec: &Spec, status: &Status) -> String {
         .filter(|hook| hook.state == HookState::Failed)
         .map(|hook| format!("{}: {}", hook.full_name(), hook.message))
         .collect();
-    match (&spec.superseded_by, failed.is_empty()) {
-        (Some(by), _) => format!("the change {by} has taken the place of this one"),
+    match (spec.made_way(), failed.is_empty()) {
+        (Some(why), _) => why,
         (None, false) => failed.join("; "),
         (None, true) if status.hooks.is_empty() => "no hook takes part".to_owned(),
         (None, true) => String::new(),
@@ -378,6 +373,9 @@ mod tests {
         cancelled(&mut status.hooks[0], at(2));
         assert_eq!(next(&spec, &status, at(2)), Next::End(RunState::Failed));
         assert!(verdict(&spec, &status).contains("v3"));
+        succeed(&mut status.hooks[0], vec![], at(2));
+        succeed(&mut status.hooks[1], vec![], at(2));
+        assert_eq!(next(&spec, &status, at(2)), Next::End(RunState::Failed), "nor does it end well");
         assert_eq!(next(&spec, &Status::default(), at(2)), Next::End(RunState::Failed), "nor is one planned");
     }
 

@@ -95,6 +95,15 @@ impl Spec {
         self.phase.starts_with("pre-")
     }
 
+    /// What has become of a change that is not to be begun; none: it is.
+    pub fn made_way(&self) -> Option<String> {
+        Some(match self.superseded_by.as_deref()? {
+            ABANDONED => "it was given up by hand".to_owned(),
+            WITHDRAWN => "it is not wanted any more".to_owned(),
+            by => format!("the change {by} has taken the place of this one"),
+        })
+    }
+
     /// The phase on the other side of the change.
     pub fn counterpart(&self) -> Option<String> {
         counterpart_of(&self.phase)

@@ -53,7 +53,7 @@ impl Reconciler for Announcer {
     }
 
     fn finalize(&self, ctx: &Context, object: &Dynamic) -> Result<Finalized, Error> {
-        if object.value()["spec"]["silent"] == json!(true) {
+        if object.value().pointer("/spec/silent") == Some(&json!(true)) {
             return Ok(Finalized::Done);
         }
         match ctx.announce(&Announcement::before("delete", "deletion"))? {

@@ -21,6 +21,7 @@ impl Reconciler for Nothing {
 
 struct Watchman;
 
+#[expect(clippy::panic, reason = "so that it can be seen what becomes of it")]
 impl LifecycleHook for Watchman {
     fn plan(&self, ctx: &Context, announced: &Announced) -> Result<Vec<PlannedHook>, Error> {
         let told = told(ctx, announced)?;
@@ -87,7 +88,7 @@ fn watchman(announced: &Announced) -> ObjectRef {
 
 fn told(ctx: &Context, announced: &Announced) -> Result<Value, Error> {
     let found: Option<Value> = ctx.kube().get_ref(&watchman(announced))?;
-    Ok(found.map(|object| object["data"].clone()).unwrap_or_default())
+    Ok(found.map(|object| object.get("data").cloned().unwrap_or_default()).unwrap_or_default())
 }
 
 fn text(told: &Value, name: &str) -> String {
@@ -103,7 +104,7 @@ fn note(ctx: &Context, what: &str, task: &Task) -> Result<(), Error> {
     let data = json!({
         "ending": announced.ending.map(|ending| format!("{ending:?}")).unwrap_or_default(),
         "earlier": earlier.join(" "),
-        "colour": task.parameters["colour"].as_str().unwrap_or_default(),
+        "colour": task.parameters.get("colour").and_then(Value::as_str).unwrap_or_default(),
         "record": task.record.as_ref().map(Value::to_string).unwrap_or_default(),
     });
     let metadata = json!({"name": name, "namespace": announced.subject.object.namespace});

@@ -34,11 +34,11 @@ fn made(
 }
 
 fn dump_of(job: Value) -> Result<Value, ManifestError> {
-    made(json!({"strategy": {"job": job}}), |order| dump(order)).map(|mut objects| objects.remove(0))
+    made(json!({"strategy": {"job": job}}), dump).map(|mut objects| objects.remove(0))
 }
 
 fn trial_of(preset: &str) -> Value {
-    made(json!({"strategy": {"job": job(preset)}}), |order| trial(order)).unwrap().remove(0)
+    made(json!({"strategy": {"job": job(preset)}}), trial).unwrap().remove(0)
 }
 
 fn restore_of(job: &Value) -> Result<Value, ManifestError> {
@@ -273,13 +273,13 @@ fn keys_of_age_are_with_the_transfer_and_only_the_private_one_comes_by_a_secret(
     let age =
         json!({"age": {"recipients": ["age1abc"], "identitySecret": {"name": "keys", "key": "private"}}});
     let plan = json!({"strategy": {"job": job("mariadb")}, "encryption": age});
-    let dump = made(plan.clone(), |order| dump(order)).unwrap().remove(0);
+    let dump = made(plan.clone(), dump).unwrap().remove(0);
     assert!(pod(&dump)["containers"][1]["args"].to_string().contains("age1abc"));
     assert!(!dump.to_string().contains("\"keys\""), "a dump needs no private key");
-    let trial_job = made(plan.clone(), |order| trial(order)).unwrap().remove(0);
+    let trial_job = made(plan.clone(), trial).unwrap().remove(0);
     assert!(trial_job.to_string().contains("\"keys\"") && trial_job.to_string().contains("--identity"));
     let without = merge(plan, &json!({"encryption": {"age": {"identitySecret": null}}}));
-    let error = made(without, |order| trial(order)).unwrap_err().to_string();
+    let error = made(without, trial).unwrap_err().to_string();
     assert!(error.starts_with("encryption.age.identitySecret"), "{error}");
 }
 
@@ -287,7 +287,7 @@ fn keys_of_age_are_with_the_transfer_and_only_the_private_one_comes_by_a_secret(
 fn a_snapshot_of_etcd_is_ordered_in_the_etcd_plugins_words() {
     let of = |storage: Value| {
         let plan = json!({"strategy": {"etcd": {}}, "storage": storage, "timeout": "10m"});
-        made(plan, |order| dump(order)).map(|mut objects| objects.remove(0)["spec"].take())
+        made(plan, dump).map(|mut objects| objects.remove(0)["spec"].take())
     };
     let spec = of(json!({"url": "s3+https://minio:9000/bucket/pre/", "authoritiesSecret": {"name": "ca", "key": "ca.crt"}, "checksums": false})).unwrap();
     assert_eq!(
@@ -319,7 +319,7 @@ fn a_snapshot_of_etcd_is_ordered_in_the_etcd_plugins_words() {
 fn snapshots_of_volumes_are_of_the_claims_that_were_written_down() {
     let plan =
         json!({"storage": null, "strategy": {"volumeSnapshot": {"claims": ["c1", "c2"], "class": "fast"}}});
-    let objects = made(plan.clone(), |order| dump(order)).unwrap();
+    let objects = made(plan.clone(), dump).unwrap();
     assert_eq!(objects.len(), 2);
     assert_eq!(objects[0]["metadata"]["name"], "b-dump-2-c1");
     assert_eq!(

@@ -103,7 +103,7 @@ impl World {
                 Need::Backup => seen.backup = self.backup.clone(),
                 Need::Aside => seen.aside = self.aside_seen(),
                 Need::Object => {
-                    seen.object = self.stored.as_ref().map_or(Looked::Absent, |_| Looked::Present(1000))
+                    seen.object = self.stored.as_ref().map_or(Looked::Absent, |_| Looked::Present(1000));
                 }
                 Need::Check => seen.check = self.check_seen(),
                 Need::Download if self.tokens.contains(&self.task()) => seen.download = TokenSeen::Open,
