@@ -215,7 +215,11 @@ pub(super) fn go_bool(text: &str) -> Result<bool, String> {
     }
 }
 
-fn duration(text: &str) -> Result<Duration, String> {
+/// A duration as Go writes it.
+///
+/// # Errors
+/// With an example.
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
     go_duration(text).ok_or_else(|| format!("{text:?} is no duration such as 90s or 1m30s"))
 }
 

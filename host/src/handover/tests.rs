@@ -1,0 +1,1 @@
+//! Both ends against each other: real TLS, real pipes, a directory as the store.
