@@ -183,6 +183,7 @@ fn context(revision: &Arc<Revision>) -> Arc<HookContext> {
         wishes: Arc::default(),
         egress: Arc::default(),
         transfers: None,
+        handovers: None,
         announcer: None,
     })
 }

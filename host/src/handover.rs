@@ -25,6 +25,9 @@ pub mod serve;
 pub mod table;
 pub mod token;
 
+#[cfg(test)]
+mod tests;
+
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 

@@ -98,6 +98,7 @@ fn context(revision: &Revision) -> Arc<HookContext> {
         wishes: Arc::default(),
         egress: Arc::default(),
         transfers: None,
+        handovers: None,
         announcer: None,
     })
 }

@@ -51,10 +51,9 @@ pub(super) fn transfers(registry: &SharedRegistry) -> (Arc<Transfers>, Called) {
 pub(super) fn follow(
     tasks: &mut JoinSet<AppError>,
     supervisor: &Arc<Supervisor>,
-    charts: Called,
-    transfers: Called,
+    news: [(&'static str, Called); 3],
 ) {
-    for (name, called) in [("charts", charts), ("transfers", transfers)] {
+    for (name, called) in news {
         tasks.spawn(super::named(name, Arc::clone(supervisor).follow_elsewhere(called)));
     }
 }

@@ -77,6 +77,7 @@ pub(crate) fn context(
         wishes: Arc::default(),
         egress: Arc::default(),
         transfers: None,
+        handovers: None,
         announcer: None,
     })
 }

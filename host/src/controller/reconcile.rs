@@ -17,6 +17,7 @@ use crate::cluster::Cluster;
 use crate::cluster::path::Resource;
 use crate::cluster::request::{ApiError, Counts, counted};
 use crate::egress::Egress;
+use crate::handover::table::Handovers;
 use crate::lifecycle;
 use crate::lifecycle::drive::{Again, Lifecycle};
 use crate::object::ObjectKey;
@@ -65,6 +66,8 @@ pub struct Reconciler {
     pub egress: Arc<Egress>,
     /// What is carried out behind calls.
     pub transfers: Arc<Transfers>,
+    /// Objects between the cluster and object storage; none: the host serves none.
+    pub handovers: Option<Arc<Handovers>>,
     /// Phases of changes, across plugins.
     pub lifecycle: Arc<Lifecycle>,
 }
@@ -314,6 +317,9 @@ impl Reconciler {
         self.quarantine.pardon(key);
         self.charts.forget(key);
         self.transfers.forget_all(key);
+        if let Some(handovers) = &self.handovers {
+            handovers.forget_all(key);
+        }
         self.plugin_metrics.forget(key);
         self.lifecycle.forget(key);
     }
@@ -332,6 +338,7 @@ impl Reconciler {
             wishes: Arc::default(),
             egress: Arc::clone(&self.egress),
             transfers: Some(Arc::clone(&self.transfers)),
+            handovers: self.handovers.clone(),
             announcer: Some(Arc::clone(&self.lifecycle.announcer)),
         })
     }

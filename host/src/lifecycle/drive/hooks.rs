@@ -205,6 +205,7 @@ impl Lifecycle {
             wishes: Arc::default(),
             egress: Arc::clone(&self.egress),
             transfers: None,
+            handovers: None,
             announcer: None,
         })
     }

@@ -15,6 +15,7 @@ use super::{
     charts::Charts,
     crash::CrashPlan,
     faults::Fault,
+    handovers::Handovers,
     http::Servers,
     inventory::Inventories,
     lifecycle::Lifecycle,
@@ -50,6 +51,7 @@ pub(super) struct State {
     pub(super) servers: Servers,
     pub(super) shelf: Shelf,
     pub(super) transfers: Transfers,
+    pub(super) handovers: Handovers,
     pub(super) lifecycle: Lifecycle,
 }
 
@@ -110,6 +112,7 @@ impl Cluster {
             servers: Servers::default(),
             shelf: Shelf::default(),
             transfers: Transfers::default(),
+            handovers: Handovers::default(),
             lifecycle: Lifecycle::default(),
         };
         Self { state: Rc::new(RefCell::new(state)) }

@@ -190,6 +190,7 @@ impl Runner {
         self.queue.remove(object);
         self.owners.remove(object);
         self.cluster.state().transfers.forget_all(object);
+        self.cluster.state().handovers.forget_all(object);
     }
 
     pub(super) fn live(&self, object: &ObjectRef) -> Option<Value> {

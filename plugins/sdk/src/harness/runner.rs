@@ -227,6 +227,7 @@ impl Runner {
         let mut state = self.cluster.state();
         state.store.said.clear();
         state.transfers.clear();
+        state.handovers.clear();
         self.seen = state.store.changes.len();
         drop(state);
         for object in self.objects() {
@@ -334,7 +335,8 @@ impl Runner {
         self.seen += events.len();
         let kinds = self.kinds();
         let fetched = std::mem::take(&mut self.cluster.state().charts.changed);
-        let ended = self.cluster.run_transfers();
+        let mut ended = self.cluster.run_transfers();
+        ended.extend(self.cluster.state().handovers.take_ended());
         for owner in self.wishing(&fetched).into_iter().chain(ended) {
             self.wake(&owner, Reason::Configuration);
         }

@@ -10,6 +10,7 @@ mod certificates;
 mod faults;
 #[cfg(test)]
 mod garbage;
+mod handover;
 #[cfg(test)]
 mod http;
 #[cfg(test)]
