@@ -365,7 +365,9 @@ async fn closing_waits_for_a_commit_under_way_and_stops_everything_else() {
     let handover = host.admitted(&ticket);
     // A commit holds the stage for as long as the store takes.
     let committing = Arc::clone(&handover.stage).lock_owned().await;
-    let closing = tokio::time::timeout(Duration::from_secs(30), host.table.close(&owner(), "one"));
+    let owner_of_both = owner();
+    let closing = host.table.close(&owner_of_both, "one");
+    let closing = tokio::time::timeout(Duration::from_secs(30), closing);
     assert!(closing.await.is_err(), "it waits");
     assert!(host.table.find(&owner(), "one").is_some(), "and is asked again");
     drop(committing);
