@@ -184,6 +184,7 @@ fn context(revision: &Arc<Revision>) -> Arc<HookContext> {
         egress: Arc::default(),
         transfers: None,
         commands: None,
+        handovers: None,
         announcer: None,
     })
 }

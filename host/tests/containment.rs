@@ -99,6 +99,7 @@ fn context(revision: &Revision) -> Arc<HookContext> {
         egress: Arc::default(),
         transfers: None,
         commands: None,
+        handovers: None,
         announcer: None,
     })
 }

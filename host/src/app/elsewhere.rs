@@ -53,9 +53,13 @@ pub(super) fn commands(registry: &SharedRegistry) -> (Arc<Commands>, Called) {
     Commands::new(exec::table::Metrics::register(registry))
 }
 
-/// Calls whoever has news from elsewhere: charts, transfers, commands.
-pub(super) fn follow(tasks: &mut JoinSet<AppError>, supervisor: &Arc<Supervisor>, called: [Called; 3]) {
-    for (name, called) in ["charts", "transfers", "commands"].into_iter().zip(called) {
+/// Calls whoever has news from elsewhere.
+pub(super) fn follow(
+    tasks: &mut JoinSet<AppError>,
+    supervisor: &Arc<Supervisor>,
+    news: [(&'static str, Called); 4],
+) {
+    for (name, called) in news {
         tasks.spawn(super::named(name, Arc::clone(supervisor).follow_elsewhere(called)));
     }
 }

@@ -78,6 +78,7 @@ pub(crate) fn context(
         egress: Arc::default(),
         transfers: None,
         commands: None,
+        handovers: None,
         announcer: None,
     })
 }

@@ -18,6 +18,7 @@ use crate::cluster::path::Resource;
 use crate::cluster::request::{ApiError, Counts, counted};
 use crate::egress::Egress;
 use crate::exec::table::Commands;
+use crate::handover::table::Handovers;
 use crate::lifecycle;
 use crate::lifecycle::drive::{Again, Lifecycle};
 use crate::object::ObjectKey;
@@ -68,6 +69,8 @@ pub struct Reconciler {
     pub transfers: Arc<Transfers>,
     /// Commands in containers.
     pub commands: Arc<Commands>,
+    /// Objects between the cluster and object storage; none: the host serves none.
+    pub handovers: Option<Arc<Handovers>>,
     /// Phases of changes, across plugins.
     pub lifecycle: Arc<Lifecycle>,
 }
@@ -318,6 +321,9 @@ impl Reconciler {
         self.charts.forget(key);
         self.transfers.forget_all(key);
         self.commands.forget_all(key);
+        if let Some(handovers) = &self.handovers {
+            handovers.forget_all(key);
+        }
         self.plugin_metrics.forget(key);
         self.lifecycle.forget(key);
     }
@@ -337,6 +343,7 @@ impl Reconciler {
             egress: Arc::clone(&self.egress),
             transfers: Some(Arc::clone(&self.transfers)),
             commands: Some(Arc::clone(&self.commands)),
+            handovers: self.handovers.clone(),
             announcer: Some(Arc::clone(&self.lifecycle.announcer)),
         })
     }

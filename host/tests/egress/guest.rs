@@ -135,6 +135,7 @@ fn context_with(
         wishes: Arc::default(),
         egress: Arc::clone(egress),
         transfers: transfers.cloned(),
+        handovers: None,
         announcer: None,
     })
 }

@@ -45,6 +45,7 @@ mod faults;
 mod fields;
 mod finalizer;
 mod frozen;
+mod handovers;
 mod hook;
 mod http;
 mod inventory;

@@ -29,8 +29,8 @@ pub use assets::{AssetEntry, AssetError, AssetFile, AssetTree};
 #[cfg(not(target_family = "wasm"))]
 pub use blob::Stores;
 pub use blob::{
-    Blob, BlobError, BlobErrorKind, BlobObject, BlobPage, Encoding, Progress, Proof, PutCondition, Store,
-    Transfer, TransferState,
+    Blob, BlobError, BlobErrorKind, BlobObject, BlobPage, Download, Encoding, Progress, Proof, PutCondition,
+    Store, Transfer, TransferState, Upload,
 };
 #[cfg(not(target_family = "wasm"))]
 pub use certificates::IssuerOfTests;

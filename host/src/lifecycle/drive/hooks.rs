@@ -206,6 +206,7 @@ impl Lifecycle {
             egress: Arc::clone(&self.egress),
             transfers: None,
             commands: None,
+            handovers: None,
             announcer: None,
         })
     }

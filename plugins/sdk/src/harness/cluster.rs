@@ -16,6 +16,7 @@ use super::{
     commands::Commands,
     crash::CrashPlan,
     faults::Fault,
+    handovers::Handovers,
     http::Servers,
     inventory::Inventories,
     lifecycle::Lifecycle,
@@ -52,6 +53,7 @@ pub(super) struct State {
     pub(super) shelf: Shelf,
     pub(super) transfers: Transfers,
     pub(super) commands: Commands,
+    pub(super) handovers: Handovers,
     pub(super) lifecycle: Lifecycle,
 }
 
@@ -113,6 +115,7 @@ impl Cluster {
             shelf: Shelf::default(),
             transfers: Transfers::default(),
             commands: Commands::default(),
+            handovers: Handovers::default(),
             lifecycle: Lifecycle::default(),
         };
         Self { state: Rc::new(RefCell::new(state)) }

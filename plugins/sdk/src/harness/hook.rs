@@ -192,6 +192,7 @@ impl Runner {
         let mut state = self.cluster.state();
         state.transfers.forget_all(object);
         state.commands.forget_all(object);
+        state.handovers.forget_all(object);
     }
 
     pub(super) fn live(&self, object: &ObjectRef) -> Option<Value> {

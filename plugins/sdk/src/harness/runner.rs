@@ -228,6 +228,7 @@ impl Runner {
         state.store.said.clear();
         state.transfers.clear();
         state.commands.clear();
+        state.handovers.clear();
         self.seen = state.store.changes.len();
         drop(state);
         for object in self.objects() {
@@ -338,6 +339,7 @@ impl Runner {
         let mut ended = self.cluster.run_transfers();
         let now = self.cluster.now();
         ended.extend(self.cluster.state().commands.ended(now));
+        ended.extend(self.cluster.state().handovers.take_ended());
         for owner in self.wishing(&fetched).into_iter().chain(ended) {
             self.wake(&owner, Reason::Configuration);
         }

@@ -12,6 +12,7 @@ mod exec;
 mod faults;
 #[cfg(test)]
 mod garbage;
+mod handover;
 #[cfg(test)]
 mod http;
 #[cfg(test)]
