@@ -35,6 +35,10 @@ impl Context {
     }
 
     /// What a hook of a lifecycle has at hand.
+    #[cfg_attr(
+        not(any(target_family = "wasm", feature = "harness")),
+        expect(dead_code, reason = "for transports")
+    )]
     pub(crate) fn of_lifecycle(host: Rc<dyn Host>, run: &ObjectRef) -> Self {
         Self::new(host, run.kind.clone(), Vec::new(), 0, Duration::MAX)
     }

@@ -53,6 +53,7 @@ impl LifecycleHook for Watchman {
                 sha256: None,
                 size: Some(1),
                 object: None,
+                details: None,
             }])),
         }
     }
