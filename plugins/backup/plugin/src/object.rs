@@ -1,7 +1,5 @@
 //! The plugin's own objects as they were read, and their statuses as they are written.
 
-use std::collections::BTreeMap;
-
 use backup_api::{
     BackupPolicySpec, BackupPolicyStatus, BackupSpec, BackupStatus, RestoreSpec, RestoreStatus, names,
 };
@@ -53,8 +51,6 @@ pub(crate) struct Metadata {
     resource_version: String,
     #[serde(default)]
     deletion_timestamp: Option<String>,
-    #[serde(default)]
-    pub(crate) labels: BTreeMap<String, String>,
 }
 
 /// An object of a kind.

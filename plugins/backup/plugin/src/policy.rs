@@ -262,7 +262,7 @@ fn measure(ctx: &Context, policy: &Of<Policy>, own: &[&Taken]) {
         .filter(|backup| backup.succeeded_at().is_some())
         .max_by_key(|backup| backup.succeeded_at());
     if let Some(newest) = newest {
-        let time = newest.succeeded_at().map(|time| time.as_second()).unwrap_or_default();
+        let time = newest.succeeded_at().map(Timestamp::as_second).unwrap_or_default();
         let size = newest.status.artefact.as_ref().map_or(0, |artefact| artefact.size);
         let took = newest.status.duration.map_or(0, |length| length.0);
         #[expect(clippy::cast_precision_loss, reason = "seconds and bytes on a dashboard")]
