@@ -19,6 +19,7 @@ mod http;
 mod kube;
 mod lifecycle;
 mod log;
+mod merge;
 mod outcome;
 mod plugin;
 mod request;
@@ -64,6 +65,7 @@ pub use lifecycle::{
     AnnounceError, Announced, Announcement, Artefact, Earlier, Ending, HookProgress, HookStep, LifecycleHook,
     PlannedHook, Standing, Subject, Task,
 };
+pub use merge::merge_difference;
 pub use outcome::{Finalized, Outcome, State, Trigger, Watch, WatchTarget};
 pub use plugin::{Plugin, Reconciler};
 pub use request::{Reason, Request};
