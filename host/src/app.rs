@@ -205,7 +205,12 @@ async fn host(args: RunArgs) -> Result<(), AppError> {
     tasks.spawn(named("routing", Arc::clone(&supervisor).route(observed)));
     let told = move |change: &Change| announce::announce(change, pod.as_ref());
     tasks.spawn(named("plugins", Arc::clone(&supervisor).follow_plugins(changes, told)));
-    let news = [("charts", chart_changes), ("transfers", transfers_ended), ("commands", commands_ended), ("handovers", handed_over)];
+    let news = [
+        ("charts", chart_changes),
+        ("transfers", transfers_ended),
+        ("commands", commands_ended),
+        ("handovers", handed_over),
+    ];
     elsewhere::follow(&mut tasks, &supervisor, news);
     follow_discovery(&mut tasks, &supervisor, Arc::clone(&cluster.discovery));
     load_plugins(&args, &config, plugins, &readiness, &mut tasks).await?;
