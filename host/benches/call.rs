@@ -183,6 +183,8 @@ fn context(revision: &Arc<Revision>) -> Arc<HookContext> {
         wishes: Arc::default(),
         egress: Arc::default(),
         transfers: None,
+        commands: None,
+        handovers: None,
         announcer: None,
     })
 }

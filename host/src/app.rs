@@ -4,6 +4,7 @@ mod access;
 mod announce;
 mod configuration;
 mod elsewhere;
+mod handover;
 mod lifecycle;
 mod signal;
 
@@ -164,6 +165,8 @@ async fn host(args: RunArgs) -> Result<(), AppError> {
     let plugins = Arc::new(plugins);
     let (charts, chart_changes) = elsewhere::charts(&args, &plugins, &registry);
     let (transfers, transfers_ended) = elsewhere::transfers(&registry);
+    let (commands, commands_ended) = elsewhere::commands(&registry);
+    let (handovers, handed_over) = handover::handovers(&args, &registry, &mut tasks).await?;
     let recorder = Recorder::start(api.clone(), &identity(&args));
     let pod = announce::own_pod(&args).map(|pod| (pod, recorder.clone()));
     let egress = elsewhere::egress(&registry);
@@ -190,6 +193,8 @@ async fn host(args: RunArgs) -> Result<(), AppError> {
         charts,
         egress,
         transfers,
+        commands,
+        handovers: handovers.clone(),
         lifecycle,
     });
     let workers = args.max_concurrent_reconciles.unwrap_or_else(default_workers).max(1);
@@ -200,12 +205,23 @@ async fn host(args: RunArgs) -> Result<(), AppError> {
     tasks.spawn(named("routing", Arc::clone(&supervisor).route(observed)));
     let told = move |change: &Change| announce::announce(change, pod.as_ref());
     tasks.spawn(named("plugins", Arc::clone(&supervisor).follow_plugins(changes, told)));
-    elsewhere::follow(&mut tasks, &supervisor, chart_changes, transfers_ended);
+    let news = [
+        ("charts", chart_changes),
+        ("transfers", transfers_ended),
+        ("commands", commands_ended),
+        ("handovers", handed_over),
+    ];
+    elsewhere::follow(&mut tasks, &supervisor, news);
     follow_discovery(&mut tasks, &supervisor, Arc::clone(&cluster.discovery));
     load_plugins(&args, &config, plugins, &readiness, &mut tasks).await?;
     let assets = config.bind(&args, &supervisor);
     watch_assets(assets, &supervisor, &mut tasks)?;
-    Host { supervisor, queue, readiness, tasks, workers, fence }.work(&args, client).await
+    let result = Host { supervisor, queue, readiness, tasks, workers, fence }.work(&args, client).await;
+    // Another replica may work by now: nothing is waited for.
+    if !matches!(result, Err(AppError::LeaseLost)) {
+        handover::close(handovers.as_ref()).await;
+    }
+    result
 }
 
 fn supervisor(

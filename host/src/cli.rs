@@ -4,6 +4,7 @@ use clap::{Parser, Subcommand};
 
 #[cfg(test)]
 mod documented;
+pub mod handover;
 pub mod helm;
 pub mod operator_sdk;
 pub mod plugin;
@@ -75,6 +76,12 @@ pub enum Command {
     Diff(Box<release::diff::DiffArgs>),
     /// Ask the operator to take a release back to a revision, and follow it.
     Rollback(Box<release::rollback::RollbackArgs>),
+    /// Make the pipe between the containers of a backup's pod.
+    Pipe(handover::PipeArgs),
+    /// Hand what a backup's pod writes to the host, which stores it.
+    Upload(Box<handover::UploadArgs>),
+    /// Take what is stored from the host, and put it into a pipe.
+    Download(Box<handover::DownloadArgs>),
     /// Standard input to standard output; how the host compiles.
     #[command(name = crate::plugin::compiler::SUBCOMMAND, hide = true)]
     CompilePlugin(crate::plugin::compiler::ChildArgs),

@@ -19,6 +19,8 @@ pub mod controller;
 pub mod disk;
 pub mod egress;
 pub mod error_text;
+pub mod exec;
+pub mod handover;
 pub mod health;
 pub mod lifecycle;
 pub mod listen;

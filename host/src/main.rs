@@ -4,7 +4,8 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use pilothouse::app;
-use pilothouse::cli::{Command, helm, plugin, project, release};
+use pilothouse::cli::{Command, handover, helm, plugin, project, release};
+use pilothouse::handover::client::ClientError;
 use pilothouse::plugin::compiler;
 
 fn main() -> ExitCode {
@@ -32,6 +33,10 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(error) => failed(&error, error.exit_code()),
+    };
+    let handed = |result: Result<(), ClientError>| match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => failed(&error, 1),
     };
     match helm::refusal::parse().command {
         Command::Run(args) => match app::run(*args) {
@@ -63,6 +68,9 @@ fn main() -> ExitCode {
             Err(error) => failed(&error, 2),
         },
         Command::Rollback(args) => release(release::rollback::execute(&args).map(|()| String::new())),
+        Command::Pipe(args) => handed(handover::make_pipe(&args)),
+        Command::Upload(args) => handed(handover::send(&args)),
+        Command::Download(args) => handed(handover::fetch(&args)),
         Command::CompilePlugin(args) => compiler::compile_as_child(&args),
         Command::Version => {
             print(&app::version());

@@ -98,6 +98,8 @@ fn context(revision: &Revision) -> Arc<HookContext> {
         wishes: Arc::default(),
         egress: Arc::default(),
         transfers: None,
+        commands: None,
+        handovers: None,
         announcer: None,
     })
 }

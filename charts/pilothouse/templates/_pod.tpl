@@ -26,6 +26,12 @@
 - --grace-period={{ .Values.gracePeriodSeconds }}s
 - --health-probe-bind-address={{ .Values.bindHost }}:{{ .Values.probes.port }}
 - --metrics-bind-address={{ if .Values.metrics.enabled }}{{ .Values.bindHost }}:{{ .Values.metrics.port }}{{ else }}0{{ end }}
+{{- if .Values.handover.enabled }}
+- --handover-bind-address={{ .Values.bindHost }}:{{ .Values.handover.port }}
+{{- with .Values.handover.url }}
+- --handover-url={{ . }}
+{{- end }}
+{{- end }}
 - --log={{ .Values.log.level }}
 - --log-format={{ .Values.log.format }}
 {{- with .Values.extraArgs }}
@@ -42,6 +48,12 @@
   valueFrom:
     fieldRef:
       fieldPath: metadata.namespace
+{{- if .Values.handover.enabled }}
+- name: POD_IP
+  valueFrom:
+    fieldRef:
+      fieldPath: status.podIP
+{{- end }}
 # The same variable as in operator-sdk's projects. Empty: all namespaces.
 - name: WATCH_NAMESPACE
   value: {{ join "," .Values.namespaces | quote }}

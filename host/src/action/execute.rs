@@ -5,6 +5,7 @@ use serde_json::Value;
 
 mod apply;
 mod deletion;
+mod eviction;
 mod fields;
 mod let_go;
 mod memory;
@@ -14,6 +15,7 @@ mod supersede;
 
 pub use apply::{Applied, ApplyOptions, Change, Live, Seen, Taken};
 pub use deletion::DeleteOptions;
+pub use eviction::EvictOptions;
 use fields::{key_of, namespace_of};
 use memory::{LastApply, Memory};
 pub use supersede::Manager;

@@ -14,6 +14,7 @@ use crate::controller::supervisor::Supervisor;
 use crate::egress::Egress;
 use crate::egress::connect::System;
 use crate::egress::metrics::Metrics;
+use crate::exec::{self, table::Commands};
 use crate::object::ObjectKey;
 use crate::plugin::registry::Registry;
 use crate::telemetry::{SharedRegistry, register};
@@ -47,14 +48,18 @@ pub(super) fn transfers(registry: &SharedRegistry) -> (Arc<Transfers>, Called) {
     Transfers::new(table::Metrics::register(registry))
 }
 
+/// Commands in containers, and whom to call when one has ended.
+pub(super) fn commands(registry: &SharedRegistry) -> (Arc<Commands>, Called) {
+    Commands::new(exec::table::Metrics::register(registry))
+}
+
 /// Calls whoever has news from elsewhere.
 pub(super) fn follow(
     tasks: &mut JoinSet<AppError>,
     supervisor: &Arc<Supervisor>,
-    charts: Called,
-    transfers: Called,
+    news: [(&'static str, Called); 4],
 ) {
-    for (name, called) in [("charts", charts), ("transfers", transfers)] {
+    for (name, called) in news {
         tasks.spawn(super::named(name, Arc::clone(supervisor).follow_elsewhere(called)));
     }
 }

@@ -23,6 +23,7 @@ use crate::plugin::bindings::blob::{self, Error};
 use crate::plugin::bindings::kube;
 use crate::plugin::instance::HookState;
 
+mod handover;
 mod task;
 
 /// Objects in a page.
@@ -78,6 +79,30 @@ impl blob::Host for HookState {
         task: blob::Task,
     ) -> wasmtime::Result<Result<blob::Progress, Error>> {
         Ok(self.transfer_named(&name, attempt, task).await)
+    }
+
+    async fn open_upload(
+        &mut self,
+        name: String,
+        upload: blob::Upload,
+    ) -> wasmtime::Result<Result<blob::Progress, Error>> {
+        Ok(self.open_upload_named(&name, upload).await)
+    }
+
+    async fn open_download(
+        &mut self,
+        name: String,
+        download: blob::Download,
+    ) -> wasmtime::Result<Result<blob::Progress, Error>> {
+        Ok(self.open_download_named(&name, download).await)
+    }
+
+    async fn opened(&mut self, name: String) -> wasmtime::Result<Option<blob::Progress>> {
+        Ok(self.opened_named(&name))
+    }
+
+    async fn close(&mut self, name: String) -> wasmtime::Result<Result<(), Error>> {
+        Ok(self.close_named(&name).await)
     }
 
     async fn forget(&mut self, name: String) -> wasmtime::Result<()> {

@@ -1,5 +1,5 @@
-//! `kube`: the cluster, as far as the plugin's grants reach. One file for reads, one for writes, one for the words of
-//! errors; here is what every call passes first.
+//! `kube`: the cluster, as far as the plugin's grants reach. One file for reads, one for writes, one for commands in containers,
+//! one for the words of errors; here is what every call passes first.
 
 #![allow(clippy::result_large_err, reason = "the error is the interface's own and is made for the guest")]
 
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::action::execute::{Actor, WriteError};
+use crate::action::execute::{Actor, EvictOptions, WriteError};
 use crate::capability::rule::Access;
 use crate::cluster::path::Resource;
 use crate::cluster::request::{self, ApiError, ErrorKind};
@@ -21,6 +21,7 @@ use crate::plugin::instance::HookState;
 use crate::plugin::names::{host_gvk, wit_gvk};
 
 mod errors;
+mod exec;
 mod read;
 mod refer;
 mod write;
@@ -179,6 +180,39 @@ impl kube::Host for HookState {
         bytes: u32,
     ) -> wasmtime::Result<Result<String, Error>> {
         Ok(self.pod_logs(&namespace, &pod, container.as_deref(), bytes).await)
+    }
+
+    async fn evict(
+        &mut self,
+        namespace: String,
+        pod: String,
+        uid: Option<String>,
+        grace_period_seconds: Option<u32>,
+    ) -> wasmtime::Result<Result<bool, Error>> {
+        let options = EvictOptions { uid, grace_period: grace_period_seconds };
+        Ok(self.evict_pod(namespace, pod, &options).await)
+    }
+
+    async fn exec(
+        &mut self,
+        name: String,
+        attempt: u32,
+        command: kube::Command,
+    ) -> wasmtime::Result<Result<kube::CommandProgress, Error>> {
+        Ok(self.exec_named(&name, attempt, command).await)
+    }
+
+    async fn exec_progress(
+        &mut self,
+        name: String,
+        attempt: u32,
+    ) -> wasmtime::Result<Result<Option<kube::CommandProgress>, Error>> {
+        Ok(self.look_at_command(&name, attempt))
+    }
+
+    async fn forget_exec(&mut self, name: String) -> wasmtime::Result<()> {
+        self.forget_command(&name);
+        Ok(())
     }
 
     async fn allowed(

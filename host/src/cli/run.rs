@@ -92,6 +92,16 @@ pub struct RunArgs {
     /// Address of /healthz and /readyz; 0 turns it off. Default: :8081.
     #[arg(long, env = "PILOTHOUSE_HEALTH_PROBE_BIND_ADDRESS", value_name = "ADDR")]
     pub health_probe_bind_address: Option<Address>,
+    /// Address at which Jobs of backups hand objects to the host and take them, with TLS. Off by default.
+    #[arg(long, env = "PILOTHOUSE_HANDOVER_BIND_ADDRESS", value_name = "ADDR", default_value = "0")]
+    pub handover_bind_address: Address,
+    /// The same address as Jobs reach it, https://HOST:PORT. It has to lead to this process: another replica knows nothing of its
+    /// tokens. Default: the pod's own address.
+    #[arg(long, env = "PILOTHOUSE_HANDOVER_URL", value_name = "URL")]
+    pub handover_url: Option<String>,
+    /// Address of the host's own pod.
+    #[arg(long, env = "POD_IP", hide = true)]
+    pub pod_ip: Option<std::net::IpAddr>,
     /// Work only while holding a lease, so that several replicas can wait beside each other.
     #[arg(long, alias = "enable-leader-election", env = "PILOTHOUSE_LEADER_ELECT", num_args = 0..=1, default_missing_value = "true", require_equals = true, value_parser = go_bool)]
     pub leader_elect: Option<bool>,
@@ -225,7 +235,11 @@ fn history(text: &str) -> Result<Duration, String> {
     }
 }
 
-fn duration(text: &str) -> Result<Duration, String> {
+/// A duration as Go writes it.
+///
+/// # Errors
+/// With an example.
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
     go_duration(text).ok_or_else(|| format!("{text:?} is no duration such as 90s or 1m30s"))
 }
 

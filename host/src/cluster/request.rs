@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use tracing::Instrument as _;
 
 mod conflict;
+mod connect;
 
 pub use conflict::FieldConflict;
 
@@ -91,7 +92,7 @@ pub enum ErrorKind {
     Forbidden,
     /// 404.
     NotFound,
-    /// 409 of an update or an apply.
+    /// 409 of an update or an apply; 429 of an eviction that a disruption budget does not allow now.
     Conflict,
     /// 409 with reason `AlreadyExists`.
     AlreadyExists,
@@ -287,10 +288,7 @@ impl Api {
         let mut again = 2_u8;
         loop {
             let left = if call.writes() { self.fence.left() } else { Some(Duration::MAX) };
-            let Some(left) = left else {
-                let message = "the leader lease was not renewed in time: another replica may be writing";
-                return Err(ApiError::no_answer(message.to_owned()));
-            };
+            let left = left.ok_or_else(ApiError::behind_the_fence)?;
             let limit = limit().min(left);
             let result = match tokio::time::timeout(limit, self.send_once(call)).await {
                 Ok(result) => result,
@@ -366,6 +364,9 @@ fn failure(code: StatusCode, headers: &http::HeaderMap, body: &[u8]) -> ApiError
     let status: Value = serde_json::from_slice(body).unwrap_or(Value::Null);
     let field = |name: &str| status.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
     let (reason, mut message) = (field("reason"), field("message"));
+    if let Some(budget) = conflict::of_budget(&status) {
+        message = format!("{message} {budget}");
+    }
     if message.is_empty() {
         message = String::from_utf8_lossy(body).chars().take(1024).collect();
     }
@@ -377,6 +378,8 @@ fn failure(code: StatusCode, headers: &http::HeaderMap, body: &[u8]) -> ApiError
         404 => ErrorKind::NotFound,
         409 if reason == "AlreadyExists" => ErrorKind::AlreadyExists,
         409 => ErrorKind::Conflict,
+        // It is no load that the server complains of: whoever waits for it has not to let all other requests rest.
+        429 if conflict::of_budget(&status).is_some() => ErrorKind::Conflict,
         400 | 405 | 406 | 413 | 415 | 422 => ErrorKind::Invalid,
         429 => ErrorKind::Throttled,
         // What server-side apply cannot read is the object's fault, not the server's (kubernetes#122480).

@@ -77,6 +77,8 @@ pub(crate) fn context(
         wishes: Arc::default(),
         egress: Arc::default(),
         transfers: None,
+        commands: None,
+        handovers: None,
         announcer: None,
     })
 }

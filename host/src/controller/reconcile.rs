@@ -17,6 +17,8 @@ use crate::cluster::Cluster;
 use crate::cluster::path::Resource;
 use crate::cluster::request::{ApiError, Counts, counted};
 use crate::egress::Egress;
+use crate::exec::table::Commands;
+use crate::handover::table::Handovers;
 use crate::lifecycle;
 use crate::lifecycle::drive::{Again, Lifecycle};
 use crate::object::ObjectKey;
@@ -65,6 +67,10 @@ pub struct Reconciler {
     pub egress: Arc<Egress>,
     /// What is carried out behind calls.
     pub transfers: Arc<Transfers>,
+    /// Commands in containers.
+    pub commands: Arc<Commands>,
+    /// Objects between the cluster and object storage; none: the host serves none.
+    pub handovers: Option<Arc<Handovers>>,
     /// Phases of changes, across plugins.
     pub lifecycle: Arc<Lifecycle>,
 }
@@ -314,6 +320,10 @@ impl Reconciler {
         self.quarantine.pardon(key);
         self.charts.forget(key);
         self.transfers.forget_all(key);
+        self.commands.forget_all(key);
+        if let Some(handovers) = &self.handovers {
+            handovers.forget_all(key);
+        }
         self.plugin_metrics.forget(key);
         self.lifecycle.forget(key);
     }
@@ -332,6 +342,8 @@ impl Reconciler {
             wishes: Arc::default(),
             egress: Arc::clone(&self.egress),
             transfers: Some(Arc::clone(&self.transfers)),
+            commands: Some(Arc::clone(&self.commands)),
+            handovers: self.handovers.clone(),
             announcer: Some(Arc::clone(&self.lifecycle.announcer)),
         })
     }

@@ -318,7 +318,7 @@ impl Supervisor {
         );
     }
 
-    /// Takes changes elsewhere (charts, transfers) to those whom they concern, until the stream ends.
+    /// Takes changes elsewhere (charts, transfers, commands) to those whom they concern, until the stream ends.
     pub async fn follow_elsewhere(self: Arc<Self>, mut changed: mpsc::UnboundedReceiver<Vec<ObjectKey>>) {
         while let Some(owners) = changed.recv().await {
             let bound = self.bound.read().unwrap_or_else(PoisonError::into_inner);

@@ -12,9 +12,12 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::pki_types::pem::{self, PemObject as _};
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use tokio_rustls::rustls::{self, ServerConfig};
 use tokio_rustls::server::TlsStream;
+
+use crate::certificate::Pair;
 
 /// How long a client may take to agree on a key.
 const HANDSHAKE: Duration = Duration::from_secs(10);
@@ -53,6 +56,17 @@ impl Certificate {
         let certificate = params.self_signed(&pair)?;
         let key = PrivatePkcs8KeyDer::from(pair.serialize_der());
         Ok(Self { chain: vec![certificate.der().clone()], key: key.into() })
+    }
+
+    /// One that somebody signed.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn from_pem(pair: &Pair) -> Result<Self, TlsError> {
+        let unreadable = |error: pem::Error| rustls::Error::General(format!("{error:?}"));
+        let certificate = CertificateDer::from_pem_slice(pair.certificate.as_bytes()).map_err(unreadable)?;
+        let key = PrivateKeyDer::from_pem_slice(pair.key.as_bytes()).map_err(unreadable)?;
+        Ok(Self { chain: vec![certificate], key })
     }
 
     fn config(self) -> Result<ServerConfig, rustls::Error> {

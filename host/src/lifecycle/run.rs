@@ -212,6 +212,9 @@ pub struct Artefact {
     /// The object that describes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub object: Option<Reference>,
+    /// What its maker has to know of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub details: Option<Value>,
 }
 
 /// An object.

@@ -11,6 +11,8 @@ use crate::charts::{CallWishes, Charts};
 use crate::cluster::Cluster;
 use crate::controller::throttle::Throttle;
 use crate::egress::Egress;
+use crate::exec::table::Commands;
+use crate::handover::table::Handovers;
 use crate::lifecycle::announce::Announcer;
 use crate::object::Owner;
 use crate::telemetry::series::PluginMetrics;
@@ -42,6 +44,10 @@ pub struct HookContext {
     pub egress: Arc<Egress>,
     /// What is carried out behind calls; none: nothing is.
     pub transfers: Option<Arc<Transfers>>,
+    /// Commands in containers; none: none is run.
+    pub commands: Option<Arc<Commands>>,
+    /// Objects between the cluster and object storage; none: nothing is handed over.
+    pub handovers: Option<Arc<Handovers>>,
     /// Takes announcements of changes; none: nobody announces anything here.
     pub announcer: Option<Arc<Announcer>>,
 }

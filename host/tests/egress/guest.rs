@@ -110,6 +110,7 @@ fn context_with(
     egress: &Arc<Egress>,
     secrets: &Secrets,
     transfers: Option<&Arc<Transfers>>,
+    commands: None,
 ) -> Arc<HookContext> {
     let secrets = Arc::clone(secrets);
     let client = kube::Client::new(
@@ -134,6 +135,7 @@ fn context_with(
         wishes: Arc::default(),
         egress: Arc::clone(egress),
         transfers: transfers.cloned(),
+        handovers: None,
         announcer: None,
     })
 }

@@ -97,6 +97,45 @@ impl Blob {
         ask!(self, transfer(name, attempt, task))
     }
 
+    /// Lets whoever has a token write one object, once. Address, token and authority go into a Secret of this name beside the object at
+    /// hand (`url`, `token`, `ca.crt`), for `pilothouse upload` in a Job; the plugin never sees them, and needs the rights to create,
+    /// patch and delete that Secret. The content becomes an object only when its sender says at the end what it sent; the object at
+    /// hand is called then (reason `Configuration`).
+    ///
+    /// Opened twice it is the same token. Another task under the name closes the one before. Nothing of it survives the
+    /// host: what [`opened`](Self::opened) does not know has to be opened again, and whoever had the token of before fails.
+    ///
+    /// # Errors
+    /// [`BlobError`]; of kind [`Denied`](BlobErrorKind::Denied) also where the host hands nothing over.
+    pub fn open_upload(&self, name: &str, upload: &Upload) -> Result<Progress, BlobError> {
+        ask!(self, open_upload(name, upload))
+    }
+
+    /// The same for reading one object, as often as wanted, with `pilothouse download`.
+    ///
+    /// # Errors
+    /// As [`open_upload`](Self::open_upload).
+    pub fn open_download(&self, name: &str, download: &Download) -> Result<Progress, BlobError> {
+        ask!(self, open_download(name, download))
+    }
+
+    /// How what was opened under a name stands: running also while nobody has come yet. None: nothing is open.
+    pub fn opened(&self, name: &str) -> Option<Progress> {
+        #[cfg(target_family = "wasm")]
+        let answer = crate::guest::blob::opened(name);
+        #[cfg(not(target_family = "wasm"))]
+        let answer = self.host.stores().and_then(|stores| stores.opened(name));
+        answer
+    }
+
+    /// Takes a token back and its Secret away. When it returns well, nothing appears under the key any more.
+    ///
+    /// # Errors
+    /// [`BlobError`]; of kind [`Unavailable`](BlobErrorKind::Unavailable) while an object is being made of what was sent.
+    pub fn close(&self, name: &str) -> Result<(), BlobError> {
+        ask!(self, close(name))
+    }
+
     /// Stops a transfer if it runs, and forgets it.
     pub fn forget(&self, name: &str) {
         #[cfg(target_family = "wasm")]
@@ -131,6 +170,10 @@ pub trait Stores: std::fmt::Debug {
     fn delete(&self, store: &Store, key: &str) -> Result<bool, BlobError>;
     fn transfer(&self, name: &str, attempt: u32, task: &Transfer) -> Result<Progress, BlobError>;
     fn forget(&self, name: &str);
+    fn open_upload(&self, name: &str, upload: &Upload) -> Result<Progress, BlobError>;
+    fn open_download(&self, name: &str, download: &Download) -> Result<Progress, BlobError>;
+    fn opened(&self, name: &str) -> Option<Progress>;
+    fn close(&self, name: &str) -> Result<(), BlobError>;
 }
 
 /// Where objects are.
@@ -268,6 +311,30 @@ pub enum Transfer {
         /// What it should be.
         proof: Proof,
     },
+}
+
+/// One object that something in the cluster may write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Upload {
+    /// Where it goes.
+    pub store: Store,
+    /// Its key; there must be no object of it.
+    pub key: String,
+    /// No more bytes than this.
+    pub max_bytes: u64,
+    /// How long it stays open; whole seconds, a week at most.
+    pub time: Duration,
+}
+
+/// One object that something in the cluster may read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Download {
+    /// Where it is.
+    pub store: Store,
+    /// Its key.
+    pub key: String,
+    /// How long it stays open; whole seconds, a week at most.
+    pub time: Duration,
 }
 
 /// Where a transfer is.

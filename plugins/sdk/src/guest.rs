@@ -6,6 +6,7 @@ pub mod bindings;
 pub(crate) mod blob;
 pub(crate) mod certificates;
 pub mod command;
+mod exec;
 pub mod hooks;
 pub(crate) mod http;
 mod imports;

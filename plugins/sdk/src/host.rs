@@ -4,8 +4,8 @@ use std::{fmt, time::SystemTime};
 
 use crate::{
     Applied, ApplyItem, ApplyOptions, AssetEntry, AssetError, AssetFile, AssetTree, ChartError, ChartSource,
-    ChartStanding, DeleteOptions, Event, Gvk, KubeError, Level, ObjectRef, Ownership, Page, Patch, Query,
-    ReadOptions, ServedKind, ServerVersion,
+    ChartStanding, DeleteOptions, Event, EvictOptions, ExecCommand, ExecProgress, Gvk, KubeError, Level,
+    ObjectRef, Ownership, Page, Patch, Query, ReadOptions, ServedKind, ServerVersion,
 };
 
 /// Everything a plugin can ask of its host. Inside a component it is the imports of the world `plugin`; in native tests
@@ -47,6 +47,18 @@ pub trait Host: fmt::Debug {
         container: Option<&str>,
         bytes: u32,
     ) -> Result<String, KubeError>;
+
+    /// Asks for a pod's eviction. False: there was none.
+    fn evict(&self, namespace: &str, pod: &str, options: &EvictOptions) -> Result<bool, KubeError>;
+
+    /// Begins a command in a container, or finds it.
+    fn exec(&self, name: &str, attempt: u32, command: &ExecCommand) -> Result<ExecProgress, KubeError>;
+
+    /// How a command stands, without beginning it. None: the host knows of none.
+    fn exec_progress(&self, name: &str, attempt: u32) -> Result<Option<ExecProgress>, KubeError>;
+
+    /// Stops a command if it runs, and forgets it.
+    fn forget_exec(&self, name: &str);
 
     /// May the plugin's account do this?
     fn allowed(

@@ -7,6 +7,7 @@ mod charts;
 mod command;
 mod context;
 mod error;
+mod exec;
 mod export;
 #[cfg(target_family = "wasm")]
 #[doc(hidden)]
@@ -18,6 +19,7 @@ mod http;
 mod kube;
 mod lifecycle;
 mod log;
+mod merge;
 mod outcome;
 mod plugin;
 mod request;
@@ -28,8 +30,8 @@ pub use assets::{AssetEntry, AssetError, AssetFile, AssetTree};
 #[cfg(not(target_family = "wasm"))]
 pub use blob::Stores;
 pub use blob::{
-    Blob, BlobError, BlobErrorKind, BlobObject, BlobPage, Encoding, Progress, Proof, PutCondition, Store,
-    Transfer, TransferState,
+    Blob, BlobError, BlobErrorKind, BlobObject, BlobPage, Download, Encoding, Progress, Proof, PutCondition,
+    Store, Transfer, TransferState, Upload,
 };
 #[cfg(not(target_family = "wasm"))]
 pub use certificates::IssuerOfTests;
@@ -38,6 +40,7 @@ pub use charts::{ChartArchive, ChartError, ChartSource, ChartStanding, ChartTrou
 pub use command::{CommandAnswer, CommandFile, Invocation};
 pub use context::Context;
 pub use error::{Error, ErrorClass};
+pub use exec::{EvictOptions, ExecCommand, ExecProgress, ExecState};
 pub use host::Host;
 #[cfg(not(target_family = "wasm"))]
 pub use http::Outside;
@@ -62,6 +65,7 @@ pub use lifecycle::{
     AnnounceError, Announced, Announcement, Artefact, Earlier, Ending, HookProgress, HookStep, LifecycleHook,
     PlannedHook, Standing, Subject, Task,
 };
+pub use merge::merge_difference;
 pub use outcome::{Finalized, Outcome, State, Trigger, Watch, WatchTarget};
 pub use plugin::{Plugin, Reconciler};
 pub use request::{Reason, Request};

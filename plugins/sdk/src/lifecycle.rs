@@ -74,6 +74,8 @@ pub struct Artefact {
     pub size: Option<u64>,
     /// The object that describes it.
     pub object: Option<ObjectRef>,
+    /// What its maker has to know of it when a change is undone. No secrets.
+    pub details: Option<Value>,
 }
 
 /// How an announcement stands.

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::errors::invalid;
 use super::read::access;
-use crate::action::execute::{ApplyOptions, Seen, Tie};
+use crate::action::execute::{ApplyOptions, DeleteOptions, Seen, Tie};
 use crate::capability::rule::USE;
 use crate::cluster::request::Wanted;
 use crate::object::{Gvk, ObjectKey};
@@ -46,6 +46,21 @@ impl HookState {
         let (actor, executor) = (cx.actor(), &cx.cluster.executor);
         let put = executor.apply(&actor, &resource, object, Tie::Reference, how, Seen::Unknown).await;
         put.map(drop).map_err(|error| cx.not_written(error, &access(&resource, "patch", "", &key)))
+    }
+
+    /// Deletes a Secret that such a call made. One that is not there is as good.
+    pub(in crate::capability) async fn delete_secret(&mut self, secret: &ObjectRef) -> Result<(), Error> {
+        let cx = Arc::clone(&self.context);
+        let (resource, key) = cx.target(secret).await?;
+        cx.pace().await?;
+        let how = DeleteOptions {
+            propagation: "Background",
+            uid: None,
+            resource_version: None,
+            grace_period: None,
+        };
+        let deleted = cx.cluster.executor.delete(&cx.actor(), &resource, &key, &how).await;
+        deleted.map(drop).map_err(|error| cx.not_written(error, &access(&resource, "delete", "", &key)))
     }
 
     /// A Secret for the host's own use, if it is there. The plugin needs the right to `use` it, or to read it anyway; its account

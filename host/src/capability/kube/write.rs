@@ -5,12 +5,12 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::errors::invalid;
-use crate::action::execute::{self, Applied, ApplyOptions, Seen, Tie, WriteError};
+use crate::action::execute::{self, Applied, ApplyOptions, EvictOptions, Seen, Tie, WriteError};
 use crate::capability::rule::Access;
 use crate::controller::observe::Tied;
 use crate::object::{Gvk, ObjectKey};
 use crate::plugin::bindings::kube::{self, Error, Ownership, PatchFormat, Propagation};
-use crate::plugin::bindings::{ObjectRef, Status};
+use crate::plugin::bindings::{ObjectRef, Status, WitGvk};
 use crate::plugin::instance::HookState;
 
 impl HookState {
@@ -190,6 +190,29 @@ impl HookState {
         let deleted = cx.cluster.executor.delete(&cx.actor(), &resource, &key, &how).await;
         let access = super::read::access(&resource, "delete", "", &key);
         deleted.map_err(|error| cx.not_written(error, &access))
+    }
+
+    pub(super) async fn evict_pod(
+        &mut self,
+        namespace: String,
+        pod: String,
+        options: &EvictOptions,
+    ) -> Result<bool, Error> {
+        self.admit(pod.len())?;
+        let cx = Arc::clone(&self.context);
+        let kind = WitGvk { group: String::new(), version: "v1".to_owned(), kind: "Pod".to_owned() };
+        let (pods, key) = cx.target(&ObjectRef { kind, namespace: Some(namespace), name: pod }).await?;
+        cx.pace().await?;
+        let evicted = cx.cluster.executor.evict(&cx.actor(), &pods, &key, options).await;
+        let rbac_name = pods.rbac_name("eviction");
+        let access = Access {
+            verb: "create",
+            group: "",
+            resource: &rbac_name,
+            namespace: key.namespace.as_deref(),
+            name: Some(&key.name),
+        };
+        evicted.map_err(|error| cx.not_written(error, &access))
     }
 
     fn answer(&mut self, written: Result<Value, WriteError>, access: &Access<'_>) -> Result<String, Error> {

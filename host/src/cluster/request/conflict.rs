@@ -1,4 +1,4 @@
-//! Whose fields stand in the way of an apply.
+//! What stands in the way: fields of others in that of an apply, budgets in that of an eviction.
 
 use serde_json::Value;
 
@@ -22,4 +22,11 @@ pub(super) fn all(status: &Value) -> Vec<FieldConflict> {
         Some(FieldConflict { manager: manager.to_owned(), field: text("field")?.to_owned() })
     };
     causes.filter_map(conflict).collect()
+}
+
+/// What the disruption budget that stands in the way of an eviction says.
+pub(super) fn of_budget(status: &Value) -> Option<&str> {
+    let mut causes = status.pointer("/details/causes")?.as_array()?.iter();
+    let of_budget = |cause: &&Value| cause.get("reason").and_then(Value::as_str) == Some("DisruptionBudget");
+    Some(causes.find(of_budget)?.get("message").and_then(Value::as_str).unwrap_or_default())
 }

@@ -60,3 +60,23 @@ fn a_refused_apply_names_whose_fields_stand_in_its_way() {
     let moved = failure(StatusCode::CONFLICT, &http::HeaderMap::new(), br#"{"reason": "Conflict"}"#);
     assert!(moved.conflicts.is_empty());
 }
+
+#[test]
+fn a_disruption_budget_is_a_conflict_and_no_wish_for_rest() {
+    let refused = |causes: &str| {
+        let body = format!(
+            r#"{{"kind": "Status", "reason": "TooManyRequests", "code": 429, "message": "Cannot evict pod.",
+                "details": {{"retryAfterSeconds": 10, "causes": {causes}}}}}"#
+        );
+        failure(StatusCode::TOO_MANY_REQUESTS, &http::HeaderMap::new(), body.as_bytes())
+    };
+    let budget = refused(
+        r#"[{"reason": "DisruptionBudget", "message": "The disruption budget db needs 2 healthy pods and has 2 currently"}]"#,
+    );
+    assert_eq!(budget.kind, ErrorKind::Conflict);
+    assert_eq!(
+        budget.message,
+        "Cannot evict pod. The disruption budget db needs 2 healthy pods and has 2 currently"
+    );
+    assert_eq!(refused("[]").kind, ErrorKind::Throttled);
+}

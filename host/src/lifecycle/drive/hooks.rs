@@ -205,6 +205,8 @@ impl Lifecycle {
             wishes: Arc::default(),
             egress: Arc::clone(&self.egress),
             transfers: None,
+            commands: None,
+            handovers: None,
             announcer: None,
         })
     }

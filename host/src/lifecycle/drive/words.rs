@@ -17,7 +17,7 @@ const LARGEST: usize = 16 * 1024;
 /// Hooks of one plugin in one run.
 const MOST: usize = 16;
 /// What a hook made.
-const MOST_ARTEFACTS: usize = 32;
+const MOST_ARTEFACTS: usize = 8;
 /// Of a sentence that is kept.
 const LONGEST: usize = 2_048;
 
@@ -127,15 +127,18 @@ pub(super) fn artefacts(artefacts: Vec<bindings::Artefact>) -> Result<Vec<Artefa
     if artefacts.len() > MOST_ARTEFACTS {
         return Err(format!("{} artefacts; a hook may have {MOST_ARTEFACTS}", artefacts.len()));
     }
-    let own = |artefact: bindings::Artefact| Artefact {
-        name: sentence(&artefact.name),
-        kind: sentence(&artefact.kind),
-        uri: sentence(&artefact.uri),
-        sha256: artefact.sha256.map(|text| text.chars().take(128).collect()),
-        size: artefact.size,
-        object: artefact.object.as_ref().map(reference),
+    let own = |artefact: bindings::Artefact| {
+        Ok(Artefact {
+            name: sentence(&artefact.name),
+            kind: sentence(&artefact.kind),
+            uri: sentence(&artefact.uri),
+            sha256: artefact.sha256.map(|text| text.chars().take(128).collect()),
+            size: artefact.size,
+            object: artefact.object.as_ref().map(reference),
+            details: artefact.details.map(|text| json(&text, "details of an artefact")).transpose()?,
+        })
     };
-    Ok(artefacts.into_iter().map(own).collect())
+    artefacts.into_iter().map(own).collect()
 }
 
 /// A sentence, as long as one is kept.
@@ -197,6 +200,7 @@ pub(crate) fn wit_artefact(artefact: &Artefact) -> bindings::Artefact {
         sha256: artefact.sha256.clone(),
         size: artefact.size,
         object,
+        details: artefact.details.as_ref().map(Value::to_string),
     }
 }
 

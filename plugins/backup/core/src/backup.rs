@@ -20,5 +20,5 @@ mod verify;
 
 pub use act::{Act, Role};
 pub use decide::decide;
-pub use observed::{Need, Observed, command_at_hand, needs};
+pub use observed::{Need, Observed, command_at_hand, dump_name, needs};
 pub use situation::{Decision, Note, Object, Standing};

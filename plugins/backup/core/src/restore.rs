@@ -14,5 +14,6 @@ mod observed;
 mod source;
 
 pub use decide::{Decision, Order, decide};
-pub use observed::{Need, Object, Observed, needs};
+pub use manifest::aside_name;
+pub use observed::{Need, Object, Observed, needs, task_name};
 pub use source::{Refusal, Source, resolve};

@@ -16,6 +16,7 @@ use etcd_core::{
 use jiff::Timestamp;
 use pilothouse_sdk::{
     Announcement, Context, Error, KubeError, Outcome, Patch, Reconciler, Resource as _, Standing,
+    merge_difference,
 };
 use serde_json::{Value, json};
 
@@ -23,7 +24,6 @@ use crate::{
     act::Hands,
     gateway::Gateway,
     look::{Seen, look},
-    merge::difference,
     object::ClusterObject,
     outcome::{outcome, publish, watched},
     refused,
@@ -173,7 +173,7 @@ impl Call<'_> {
         let known = self.object.status.get("record").unwrap_or(&Value::Null);
         let patch = json!({
             "metadata": {"resourceVersion": self.object.metadata.resource_version},
-            "status": {"record": difference(known, &record).unwrap_or_default()},
+            "status": {"record": merge_difference(known, &record).unwrap_or_default()},
         });
         let patch = Patch::merge(&patch)?.subresource("status");
         let written: Value = self.ctx.kube().patch_ref(&self.object.reference(), &patch)?;

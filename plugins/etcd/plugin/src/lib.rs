@@ -14,7 +14,6 @@ mod cluster;
 mod gateway;
 mod look;
 mod members;
-mod merge;
 mod object;
 mod outcome;
 mod refused;

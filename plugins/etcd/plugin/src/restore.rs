@@ -15,14 +15,13 @@ use etcd_core::{
 };
 use pilothouse_sdk::{
     BlobErrorKind, Context, Error, Event, Gvk, HttpRequest, Kube, KubeError, ObjectRef, Outcome, Progress,
-    Proof, Reconciler, Resource, Transfer, TransferState, Watch,
+    Proof, Reconciler, Resource, Transfer, TransferState, Watch, merge_difference,
 };
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
     backup::place::{self, Place},
-    merge::difference,
     object::{self, ClusterObject, Metadata},
     settings::Settings,
 };
@@ -184,7 +183,7 @@ impl RestoreObject {
     fn told(&self, outcome: Outcome, status: &RestoreStatus) -> Outcome {
         let status = RestoreStatus { observed_generation: self.metadata.generation(), ..status.clone() };
         let after = serde_json::to_value(&status).unwrap_or_default();
-        match difference(&self.status, &after) {
+        match merge_difference(&self.status, &after) {
             Some(patch) => outcome.status(&patch),
             None => outcome,
         }

@@ -5,8 +5,8 @@ use super::bindings::pilothouse::operator::{
     egress::{SecretKey, SecretRef},
 };
 use crate::{
-    BlobError, BlobErrorKind, BlobObject, BlobPage, Encoding, HttpRequest, Progress, Proof, PutCondition,
-    Store, Transfer, TransferState,
+    BlobError, BlobErrorKind, BlobObject, BlobPage, Download, Encoding, HttpRequest, Progress, Proof,
+    PutCondition, Store, Transfer, TransferState, Upload,
 };
 
 pub(crate) fn list(
@@ -47,6 +47,31 @@ pub(crate) fn delete(store: &Store, key: &str) -> Result<bool, BlobError> {
 
 pub(crate) fn transfer(name: &str, attempt: u32, task: &Transfer) -> Result<Progress, BlobError> {
     Ok(blob::transfer(name, attempt, &task.into())?.into())
+}
+
+pub(crate) fn open_upload(name: &str, upload: &Upload) -> Result<Progress, BlobError> {
+    let Upload { store, key, max_bytes, time } = upload;
+    let upload = blob::Upload {
+        store: store.into(),
+        key: key.clone(),
+        max_bytes: *max_bytes,
+        seconds: time.as_secs(),
+    };
+    Ok(blob::open_upload(name, &upload)?.into())
+}
+
+pub(crate) fn open_download(name: &str, download: &Download) -> Result<Progress, BlobError> {
+    let Download { store, key, time } = download;
+    let download = blob::Download { store: store.into(), key: key.clone(), seconds: time.as_secs() };
+    Ok(blob::open_download(name, &download)?.into())
+}
+
+pub(crate) fn opened(name: &str) -> Option<Progress> {
+    blob::opened(name).map(Into::into)
+}
+
+pub(crate) fn close(name: &str) -> Result<(), BlobError> {
+    Ok(blob::close(name)?)
 }
 
 pub(crate) fn forget(name: &str) {

@@ -5,9 +5,9 @@ use std::time::SystemTime;
 use super::bindings::pilothouse::operator::{assets, charts, config, events, kube, log, metrics, types};
 use crate::{
     Applied, ApplyItem, ApplyOptions, AssetEntry, AssetError, AssetFile, AssetTree, Change, ChartArchive,
-    ChartError, ChartSource, ChartStanding, ChartTrouble, Consistency, DeleteOptions, Event, Gvk, Host,
-    KubeError, Level, ObjectRef, Ownership, Page, Patch, PatchFormat, Propagation, Query, ReadOptions,
-    ServedKind, ServerVersion, Taken,
+    ChartError, ChartSource, ChartStanding, ChartTrouble, Consistency, DeleteOptions, Event, EvictOptions,
+    ExecCommand, ExecProgress, Gvk, Host, KubeError, Level, ObjectRef, Ownership, Page, Patch, PatchFormat,
+    Propagation, Query, ReadOptions, ServedKind, ServerVersion, Taken,
 };
 
 /// The imports of the world `plugin`.
@@ -91,6 +91,23 @@ impl Host for Imports {
         bytes: u32,
     ) -> Result<String, KubeError> {
         Ok(kube::logs(namespace, pod, container, bytes)?)
+    }
+
+    fn evict(&self, namespace: &str, pod: &str, options: &EvictOptions) -> Result<bool, KubeError> {
+        let grace = options.grace_period.map(|time| u32::try_from(time.as_secs()).unwrap_or(u32::MAX));
+        Ok(kube::evict(namespace, pod, options.uid.as_deref(), grace)?)
+    }
+
+    fn exec(&self, name: &str, attempt: u32, command: &ExecCommand) -> Result<ExecProgress, KubeError> {
+        Ok(kube::exec(name, attempt, &command.into())?.into())
+    }
+
+    fn exec_progress(&self, name: &str, attempt: u32) -> Result<Option<ExecProgress>, KubeError> {
+        Ok(kube::exec_progress(name, attempt)?.map(Into::into))
+    }
+
+    fn forget_exec(&self, name: &str) {
+        kube::forget_exec(name);
     }
 
     fn allowed(

@@ -58,14 +58,17 @@ impl From<types::Ending> for Ending {
 
 impl From<types::Artefact> for Artefact {
     fn from(artefact: types::Artefact) -> Self {
-        let types::Artefact { name, kind, uri, sha256, size, object } = artefact;
-        Self { name, kind, uri, sha256, size, object: object.map(Into::into) }
+        let types::Artefact { name, kind, uri, sha256, size, object, details } = artefact;
+        // The host has checked it.
+        let details = details.and_then(|text| serde_json::from_str(&text).ok());
+        Self { name, kind, uri, sha256, size, object: object.map(Into::into), details }
     }
 }
 
 impl From<Artefact> for types::Artefact {
     fn from(artefact: Artefact) -> Self {
-        let Artefact { name, kind, uri, sha256, size, object } = artefact;
-        Self { name, kind, uri, sha256, size, object: object.as_ref().map(Into::into) }
+        let Artefact { name, kind, uri, sha256, size, object, details } = artefact;
+        let details = details.as_ref().map(serde_json::Value::to_string);
+        Self { name, kind, uri, sha256, size, object: object.as_ref().map(Into::into), details }
     }
 }

@@ -34,6 +34,10 @@ pub enum Verb {
     Delete,
     /// The log of a container.
     Logs,
+    /// A command in a container.
+    Exec,
+    /// Eviction of a pod.
+    Evict,
 }
 
 impl Verb {
@@ -43,7 +47,7 @@ impl Verb {
             Self::Get | Self::Logs => "get",
             Self::List => "list",
             Self::Apply | Self::Patch => "patch",
-            Self::Create => "create",
+            Self::Create | Self::Exec | Self::Evict => "create",
             Self::Update => "update",
             Self::Delete => "delete",
         }
@@ -62,6 +66,8 @@ impl fmt::Display for Verb {
             Self::Patch => "patch",
             Self::Delete => "delete",
             Self::Logs => "logs",
+            Self::Exec => "exec",
+            Self::Evict => "evict",
         })
     }
 }
@@ -75,7 +81,7 @@ pub struct Call {
     pub verb: Verb,
     /// Of which object; the name is empty for a list, and for an object whose name the server makes.
     pub object: ObjectRef,
-    /// `status` or `scale`; empty for the object itself.
+    /// `status`, `scale`, `exec` and so on; empty for the object itself.
     pub subresource: String,
     /// What was sent; null for reads and deletions.
     pub body: Value,

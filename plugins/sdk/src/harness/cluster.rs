@@ -13,8 +13,10 @@ use serde_json::Value;
 use super::{
     calls::Call,
     charts::Charts,
+    commands::Commands,
     crash::CrashPlan,
     faults::Fault,
+    handovers::Handovers,
     http::Servers,
     inventory::Inventories,
     lifecycle::Lifecycle,
@@ -50,6 +52,8 @@ pub(super) struct State {
     pub(super) servers: Servers,
     pub(super) shelf: Shelf,
     pub(super) transfers: Transfers,
+    pub(super) commands: Commands,
+    pub(super) handovers: Handovers,
     pub(super) lifecycle: Lifecycle,
 }
 
@@ -110,6 +114,8 @@ impl Cluster {
             servers: Servers::default(),
             shelf: Shelf::default(),
             transfers: Transfers::default(),
+            commands: Commands::default(),
+            handovers: Handovers::default(),
             lifecycle: Lifecycle::default(),
         };
         Self { state: Rc::new(RefCell::new(state)) }

@@ -56,6 +56,12 @@ impl Fault {
         Self::status(KubeError::Conflict, 409, "Conflict", "the object has been modified")
     }
 
+    /// An eviction that a disruption budget does not allow now.
+    pub fn disruption_budget() -> Self {
+        let message = "Cannot evict pod as it would violate the pod's disruption budget.";
+        Self::status(KubeError::Conflict, 429, "TooManyRequests", message).subresource("eviction")
+    }
+
     /// 429 with this `Retry-After`.
     pub fn throttled(retry_after: Duration) -> Self {
         Self::new(KubeError::Throttled(retry_after))

@@ -189,7 +189,10 @@ impl Runner {
     pub(super) fn forget(&mut self, object: &ObjectRef) {
         self.queue.remove(object);
         self.owners.remove(object);
-        self.cluster.state().transfers.forget_all(object);
+        let mut state = self.cluster.state();
+        state.transfers.forget_all(object);
+        state.commands.forget_all(object);
+        state.handovers.forget_all(object);
     }
 
     pub(super) fn live(&self, object: &ObjectRef) -> Option<Value> {

@@ -103,7 +103,7 @@ impl Rights {
     }
 }
 
-fn denied(access: &Access<'_>, account: &str, message: &str) -> KubeError {
+pub(super) fn denied(access: &Access<'_>, account: &str, message: &str) -> KubeError {
     KubeError::Denied(Box::new(Denial {
         verb: access.verb.to_owned(),
         group: access.group.clone(),

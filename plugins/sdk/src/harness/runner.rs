@@ -227,6 +227,8 @@ impl Runner {
         let mut state = self.cluster.state();
         state.store.said.clear();
         state.transfers.clear();
+        state.commands.clear();
+        state.handovers.clear();
         self.seen = state.store.changes.len();
         drop(state);
         for object in self.objects() {
@@ -278,7 +280,7 @@ impl Runner {
     pub fn run_for(&mut self, time: Duration) -> Result<Settled, Unsettled> {
         let end = self.cluster.now() + time;
         let mut total = self.settle()?;
-        while let Some(next) = self.queue.next().filter(|next| *next <= end) {
+        while let Some(next) = self.next_event().filter(|next| *next <= end) {
             let wait = next.duration_since(self.cluster.now()).unwrap_or_default();
             self.cluster.advance(wait);
             let settled = self.settle()?;
@@ -334,7 +336,10 @@ impl Runner {
         self.seen += events.len();
         let kinds = self.kinds();
         let fetched = std::mem::take(&mut self.cluster.state().charts.changed);
-        let ended = self.cluster.run_transfers();
+        let mut ended = self.cluster.run_transfers();
+        let now = self.cluster.now();
+        ended.extend(self.cluster.state().commands.ended(now));
+        ended.extend(self.cluster.state().handovers.take_ended());
         for owner in self.wishing(&fetched).into_iter().chain(ended) {
             self.wake(&owner, Reason::Configuration);
         }

@@ -3,35 +3,36 @@
 use std::{cell::RefCell, collections::BTreeSet, rc::Rc, time::SystemTime};
 
 use super::{
-    asked::{Request, access},
+    asked::Request,
     budget::{Budget, Limits},
     calls::{Call, Caller, Verb},
     charts::{Charts, Place},
-    cluster::{Cluster, LogLine, Published, State},
+    cluster::{Cluster, LogLine, Published},
     faults::Fault,
     logs::log_of,
     metrics::{is_metric_name, series},
     object::{not_found, ref_of, skipped},
     ownership::Owner,
-    rights::{Access, Rights},
+    rights::Rights,
     settings::Settings,
     store::{Part, Store, Writer},
 };
 use crate::{
     AnnouncerOfTests, Applied, ApplyItem, ApplyOptions, AssetEntry, AssetError, AssetFile, AssetTree,
-    ChartError, ChartSource, ChartStanding, DeleteOptions, Event, Gvk, Host, Identity, IssuerOfTests,
-    KubeError, Level, ObjectRef, Outside, Ownership, Page, Patch, Query, ReadOptions, ServedKind,
-    ServerVersion, Stores,
+    ChartError, ChartSource, ChartStanding, DeleteOptions, Event, EvictOptions, ExecCommand, ExecProgress,
+    Gvk, Host, Identity, IssuerOfTests, KubeError, Level, ObjectRef, Outside, Ownership, Page, Patch, Query,
+    ReadOptions, ServedKind, ServerVersion, Stores,
 };
 
 mod items;
+mod refusal;
 
 /// One hook call's way to the cluster, or a user's.
 #[derive(Debug)]
 pub(super) struct Session {
     pub(super) cluster: Cluster,
     writer: Writer,
-    plugin: String,
+    pub(super) plugin: String,
     /// None: a user, whose requests are not recorded and not held up.
     pub(super) rights: Option<Rights>,
     caller: Caller,
@@ -106,6 +107,10 @@ impl Session {
         self
     }
 
+    pub(super) fn is_person(&self) -> bool {
+        self.writer.cause.is_none()
+    }
+
     /// The same with the host as caller: children and their pruning, without budget.
     pub(super) fn into_host(mut self) -> Self {
         self.caller = Caller::Host;
@@ -129,7 +134,7 @@ impl Session {
     }
 
     /// Carries out one request: budget, rights, faults, the act, the record, and the crash if one is due.
-    fn request<T>(
+    pub(super) fn request<T>(
         &self,
         request: Request,
         act: impl FnOnce(&mut Store) -> Result<T, KubeError>,
@@ -161,23 +166,6 @@ impl Session {
         state.calls.push(call);
         state.crash.after_call(changed);
         result
-    }
-
-    /// What the grants or the API server's RBAC say against a request.
-    fn refusal(&self, state: &State, rights: &Rights, call: &Call) -> Option<KubeError> {
-        let access = access(state, call.verb, &call.object, &call.subresource)?;
-        if let Err(refusal) = rights.check(&access) {
-            return Some(refusal);
-        }
-        let mut needed = vec![access.clone()];
-        // Applying what is not there is creating it as well.
-        if call.verb == Verb::Apply && matches!(state.store.find(&call.object), Ok(None)) {
-            needed.push(Access { verb: "create", ..access });
-        }
-        let forbidden = |access: &&Access<'_>| {
-            state.forbidden.iter().any(|(verb, resource)| verb == access.verb && *resource == access.resource)
-        };
-        needed.iter().find(forbidden).map(|access| rights.forbidden(access))
     }
 
     fn answer(&self, text: String) -> Result<String, KubeError> {
@@ -264,6 +252,28 @@ impl Host for Session {
         let keep = usize::try_from(bytes).unwrap_or(usize::MAX).min(64 * 1024);
         let start = text.ceil_char_boundary(text.len().saturating_sub(keep));
         self.answer(text.get(start..).unwrap_or_default().to_owned())
+    }
+
+    fn evict(&self, namespace: &str, pod: &str, options: &EvictOptions) -> Result<bool, KubeError> {
+        let object = ObjectRef::new(Gvk::new("", "v1", "Pod"), namespace, pod);
+        let request = Request::new(Verb::Evict, object.clone()).subresource("eviction");
+        let EvictOptions { uid, grace_period } = options.clone();
+        let options = DeleteOptions { uid, grace_period, ..DeleteOptions::default() };
+        self.request(request, |store| store.delete(&object, &options, &self.writer))
+    }
+
+    fn exec(&self, name: &str, attempt: u32, command: &ExecCommand) -> Result<ExecProgress, KubeError> {
+        self.begin_command(name, attempt, command)
+    }
+
+    fn exec_progress(&self, name: &str, attempt: u32) -> Result<Option<ExecProgress>, KubeError> {
+        self.look_at_command(name, attempt)
+    }
+
+    fn forget_exec(&self, name: &str) {
+        if let Some(owner) = &self.owner {
+            self.cluster.state().commands.forget(&owner.reference, name);
+        }
     }
 
     fn allowed(

@@ -6,8 +6,8 @@ use sha2::{Digest as _, Sha256};
 
 use super::{cluster::Cluster, places::Place, session::Session, transfers::Task};
 use crate::{
-    BlobError, BlobErrorKind, BlobObject, BlobPage, HttpRequest, IdentityError, Progress, PutCondition,
-    SecretKey, Store, Stores, Transfer, TransferState,
+    BlobError, BlobErrorKind, BlobObject, BlobPage, Download, HttpRequest, IdentityError, Progress,
+    PutCondition, SecretKey, Store, Stores, Transfer, TransferState, Upload,
 };
 
 #[derive(Debug, Clone)]
@@ -156,7 +156,7 @@ impl Cluster {
 
 impl Session {
     /// Checks what the host would before it opens a store.
-    fn opened(&self, store: &Store, bytes: usize) -> Result<String, BlobError> {
+    pub(super) fn place(&self, store: &Store, bytes: usize) -> Result<String, BlobError> {
         let over = |error: crate::KubeError| BlobError::new(BlobErrorKind::Exhausted, error.to_string());
         self.budget.borrow_mut().call(bytes).map_err(over)?;
         let place = place_of(store);
@@ -220,7 +220,7 @@ impl Stores for Session {
         after: Option<&str>,
         limit: u32,
     ) -> Result<BlobPage, BlobError> {
-        let place = self.opened(store, prefix.len())?;
+        let place = self.place(store, prefix.len())?;
         let below = format!("{place}/");
         let prefix = prefix.trim_end_matches('/');
         let in_prefix = |key: &str| {
@@ -243,7 +243,7 @@ impl Stores for Session {
     }
 
     fn head(&self, store: &Store, key: &str) -> Result<Option<BlobObject>, BlobError> {
-        let place = self.opened(store, key.len())?;
+        let place = self.place(store, key.len())?;
         self.operate("head", |shelf, _| {
             let stored = shelf.objects.get(&format!("{place}/{key}"));
             Ok(stored.map(|stored| BlobObject { key: key.to_owned(), ..stored.object.clone() }))
@@ -251,7 +251,7 @@ impl Stores for Session {
     }
 
     fn get(&self, store: &Store, key: &str, offset: u64, length: u32) -> Result<Vec<u8>, BlobError> {
-        let place = self.opened(store, key.len() + usize::try_from(length).unwrap_or(usize::MAX))?;
+        let place = self.place(store, key.len() + usize::try_from(length).unwrap_or(usize::MAX))?;
         self.operate("get", |shelf, _| {
             let missing = || BlobError::new(BlobErrorKind::NotFound, format!("there is no object {key}"));
             let content = shelf.content(&place, key).ok_or_else(missing)?;
@@ -268,12 +268,12 @@ impl Stores for Session {
         content: &[u8],
         condition: &PutCondition,
     ) -> Result<BlobObject, BlobError> {
-        let place = self.opened(store, key.len() + content.len())?;
+        let place = self.place(store, key.len() + content.len())?;
         self.operate("put", |shelf, now| shelf.write((&place, key), content.to_vec(), condition, now))
     }
 
     fn delete(&self, store: &Store, key: &str) -> Result<bool, BlobError> {
-        let place = self.opened(store, key.len())?;
+        let place = self.place(store, key.len())?;
         self.operate("delete", |shelf, _| {
             let gone = shelf.objects.remove(&format!("{place}/{key}")).is_some();
             shelf.writes += u64::from(gone);
@@ -297,7 +297,7 @@ impl Stores for Session {
         };
         let denied = |error: crate::HttpError| BlobError::new(BlobErrorKind::Denied, error.message);
         request.map_or(Ok(()), |request| self.may_reach(&request.url)).map_err(denied)?;
-        self.opened(store, name.len())?;
+        self.place(store, name.len())?;
         let identity = request.and_then(|request| self.identity_for(&request.url));
         self.cluster.state().transfers.start(owner, name, Task { identity, ..wanted });
         Ok(Progress { state: TransferState::Running, bytes: 0, sha256: None, etag: None, answer: None })
@@ -307,6 +307,22 @@ impl Stores for Session {
         if let Some(owner) = &self.owner {
             self.cluster.state().transfers.forget(&owner.reference, name);
         }
+    }
+
+    fn open_upload(&self, name: &str, upload: &Upload) -> Result<Progress, BlobError> {
+        self.open_handover_upload(name, upload)
+    }
+
+    fn open_download(&self, name: &str, download: &Download) -> Result<Progress, BlobError> {
+        self.open_handover_download(name, download)
+    }
+
+    fn opened(&self, name: &str) -> Option<Progress> {
+        self.handover_standing(name)
+    }
+
+    fn close(&self, name: &str) -> Result<(), BlobError> {
+        self.close_handover(name)
     }
 }
 

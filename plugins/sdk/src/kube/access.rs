@@ -6,8 +6,8 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use super::{list::List, types::to_json};
 use crate::{
-    Applied, ApplyItem, ApplyOptions, Consistency, DeleteOptions, Gvk, Host, KubeError, ObjectRef, Ownership,
-    Patch, ReadOptions, ServedKind, ServerVersion,
+    Applied, ApplyItem, ApplyOptions, Consistency, DeleteOptions, EvictOptions, ExecCommand, ExecProgress,
+    Gvk, Host, KubeError, ObjectRef, Ownership, Patch, ReadOptions, ServedKind, ServerVersion,
 };
 
 /// The cluster, as far as the plugin's grants reach; from [`Context::kube`](crate::Context::kube).
@@ -139,6 +139,41 @@ impl Kube {
         bytes: u32,
     ) -> Result<String, KubeError> {
         self.host.logs(namespace, pod, container.into(), bytes)
+    }
+
+    /// Asks for a pod's eviction. True: it is gone or on its way; false: there was none. Needs the right to `create`
+    /// `pods/eviction`.
+    ///
+    /// # Errors
+    /// [`KubeError::Conflict`] when a disruption budget does not allow it now, or the pod is another one.
+    pub fn evict(&self, namespace: &str, pod: &str, options: &EvictOptions) -> Result<bool, KubeError> {
+        self.host.evict(namespace, pod, options)
+    }
+
+    /// Starts a command in a container behind the call, or finds it: one name is one command of the object at hand, whose end stays
+    /// until it is forgotten, or another command or attempt is given under the name, which begins anew. The object is called when it
+    /// has ended (reason `Configuration`). Nothing of it survives the host: a hook that gives it again runs it again. Needs the
+    /// right to `create` `pods/exec`.
+    ///
+    /// # Errors
+    /// Where it cannot begin: [`KubeError::Conflict`] when the pod is another one, [`KubeError::Throttled`] when too many run. How it
+    /// ended is told by its progress.
+    pub fn exec(&self, name: &str, attempt: u32, command: &ExecCommand) -> Result<ExecProgress, KubeError> {
+        self.host.exec(name, attempt, command)
+    }
+
+    /// How a command stands, without beginning it. None: the host knows of none under the name and attempt; it was never begun, or
+    /// forgotten, or begun before the host was.
+    ///
+    /// # Errors
+    /// [`KubeError::Exhausted`].
+    pub fn exec_progress(&self, name: &str, attempt: u32) -> Result<Option<ExecProgress>, KubeError> {
+        self.host.exec_progress(name, attempt)
+    }
+
+    /// Stops a command if it runs, and forgets it.
+    pub fn forget_exec(&self, name: &str) {
+        self.host.forget_exec(name);
     }
 
     /// May the plugin's account do this?

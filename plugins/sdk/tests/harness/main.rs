@@ -7,9 +7,12 @@ mod blob;
 #[cfg(test)]
 mod certificates;
 #[cfg(test)]
+mod exec;
+#[cfg(test)]
 mod faults;
 #[cfg(test)]
 mod garbage;
+mod handover;
 #[cfg(test)]
 mod http;
 #[cfg(test)]

@@ -54,6 +54,7 @@ impl LifecycleHook for Watchman {
                 sha256: None,
                 size: Some(1),
                 object: None,
+                details: None,
             }])),
         }
     }

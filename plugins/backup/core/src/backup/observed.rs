@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use backup_api::{BackupPhase, BackupPlan, BackupStatus, HookState, Level, Step};
 
-use super::{hooks, situation::Object};
+use super::{act::Role, hooks, situation::Object};
 use crate::naming;
 
 /// What is seen. Only what [`needs`] names is looked at; the rest stays as [`Observed::default`] has it.
@@ -204,6 +204,12 @@ pub fn needs(object: &Object<'_>, plan: &BackupPlan, status: &BackupStatus) -> V
         needs.push(Need::Pods);
     }
     needs
+}
+
+/// Name of what reads the data in the attempt at hand; after the last one, in that.
+pub fn dump_name(object: &str, status: &BackupStatus) -> String {
+    let attempt = status.run.as_ref().map_or(status.attempts, |run| run.attempt);
+    naming::task(object, Role::Dump.word(), attempt)
 }
 
 /// The command that [`Observed::exec`] is about, by its name.

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Name of the `Backup` of the present data.
-pub(super) fn aside_name(object: &Object<'_>) -> String {
+pub fn aside_name(object: &Object<'_>) -> String {
     format!("{}-before", naming::limited(object.name, 180))
 }
 

@@ -54,6 +54,11 @@ pub enum Need {
     Task,
 }
 
+/// Name of what puts the data back in the attempt at hand. An `EtcdRestore` has it as a label.
+pub fn task_name(object: &Object<'_>, status: &RestoreStatus) -> String {
+    super::manifest::task(object, status.run.as_ref().map_or(status.attempts, |run| run.attempt))
+}
+
 /// What has to be looked at before the next decision.
 pub fn needs(object: &Object<'_>, status: &RestoreStatus) -> Vec<Need> {
     let Some(run) = &status.run else {

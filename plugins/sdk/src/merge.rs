@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 /// The merge patch (RFC 7386) that turns one object into another: what is not in the second is removed by name. None when there
 /// is no difference.
-pub(crate) fn difference(before: &Value, after: &Value) -> Option<Value> {
+pub fn merge_difference(before: &Value, after: &Value) -> Option<Value> {
     let (Value::Object(old), Value::Object(new)) = (before, after) else {
         return (before != after).then(|| after.clone());
     };
@@ -14,7 +14,7 @@ pub(crate) fn difference(before: &Value, after: &Value) -> Option<Value> {
     }
     for (key, value) in new {
         let changed = match old.get(key) {
-            Some(known) => difference(known, value),
+            Some(known) => merge_difference(known, value),
             None => Some(value.clone()),
         };
         if let Some(changed) = changed {
@@ -35,10 +35,10 @@ mod tests {
         let before = json!({"a": 1, "b": {"c": 2, "d": 3}, "e": [1, 2]});
         let after = json!({"b": {"c": 2, "d": 4}, "e": [2], "f": "new"});
         assert_eq!(
-            difference(&before, &after),
+            merge_difference(&before, &after),
             Some(json!({"a": null, "b": {"d": 4}, "e": [2], "f": "new"}))
         );
-        assert_eq!(difference(&after, &after), None);
-        assert_eq!(difference(&Value::Null, &after), Some(after));
+        assert_eq!(merge_difference(&after, &after), None);
+        assert_eq!(merge_difference(&Value::Null, &after), Some(after));
     }
 }

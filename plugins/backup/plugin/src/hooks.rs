@@ -1,0 +1,166 @@
+//! Backups before others' changes, and their restores when a change is undone.
+
+use backup_api::{FailurePolicy, names};
+use backup_core::lifecycle::{
+    self, Announcement, Move, Outcome as Ended, Parameters, Policy as Named, RecordedArtefact, Seen, Subject,
+    backup_name, restore_name,
+};
+use pilothouse_sdk::{
+    Announced, Artefact, Context, Ending, Error, HookStep, LifecycleHook, ObjectRef, Ownership, PlannedHook,
+    Task,
+};
+use serde_json::{Value, json};
+
+use crate::{
+    backup::unsupported,
+    look,
+    object::{Of, Policy, create, gvk},
+};
+
+/// What an artefact of ours is called.
+const KIND: &str = "Backup";
+
+/// Takes part in what others do.
+#[derive(Debug)]
+pub(crate) struct Changes;
+
+impl LifecycleHook for Changes {
+    fn plan(&self, ctx: &Context, announced: &Announced) -> Result<Vec<PlannedHook>, Error> {
+        let announcement = told(announced);
+        let policies = Of::<Policy>::list(ctx, &announcement.subject.namespace)?;
+        let named: Vec<Named<'_>> =
+            policies.iter().map(|policy| Named { name: &policy.metadata.name, spec: &policy.spec }).collect();
+        Ok(lifecycle::plan(&announcement, &named).into_iter().map(planned).collect())
+    }
+
+    fn run(&self, ctx: &Context, task: &Task) -> Result<HookStep, Error> {
+        let announcement = told(&task.announced);
+        if let Ok(Parameters::Backup { plan, .. }) = task.parameters::<Parameters>()
+            && let Some(why) = unsupported(&plan)
+        {
+            return Ok(HookStep::refused("NotSupported", why));
+        }
+        let seen = seen(ctx, &announcement, &task.parameters)?;
+        Ok(match lifecycle::run(&announcement, &task.parameters, &seen) {
+            Move::Create(object) => {
+                create(ctx, &object, Ownership::None)?;
+                let (kind, name) = (text(&object, "/kind"), text(&object, "/metadata/name"));
+                HookStep::pending(format!("the {kind} {name} was created")).watch(look::own(
+                    &kind,
+                    &announcement.subject.namespace,
+                    &name,
+                ))
+            }
+            Move::Pending { message, kind, name } => {
+                HookStep::pending(message).watch(look::own(kind, &announcement.subject.namespace, &name))
+            }
+            Move::Done(records) => {
+                let namespace = &announcement.subject.namespace;
+                HookStep::done(records.into_iter().map(|record| artefact(namespace, record)).collect())
+            }
+            Move::Failed { reason, message } => HookStep::refused(reason, message),
+        })
+    }
+
+    fn cancel(&self, ctx: &Context, task: &Task) -> Result<(), Error> {
+        let announcement = told(&task.announced);
+        let namespace = announcement.subject.namespace.as_str();
+        let (kind, name) = match task.parameters::<Parameters>()? {
+            Parameters::Backup { policy, .. } => (names::BACKUP, backup_name(&policy, &announcement)),
+            Parameters::Restore(record) => (names::RESTORE, restore_name(&record.policy, &announcement)),
+        };
+        let reference = ObjectRef::new(gvk(kind), namespace, name.as_str());
+        // What it has at rest is released by its finalizer.
+        Ok(ctx.kube().delete_ref(&reference, &Default::default()).map(drop)?)
+    }
+}
+
+fn text(object: &Value, path: &str) -> String {
+    object.pointer(path).and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+fn told(announced: &Announced) -> Announcement {
+    let subject = &announced.subject;
+    let artefacts = announced.artefacts.iter().filter_map(|earlier| {
+        let artefact = earlier.artefact.details.clone().filter(|_| earlier.artefact.kind == KIND)?;
+        Some(RecordedArtefact { hook: earlier.hook.clone(), artefact })
+    });
+    Announcement {
+        subject: Subject {
+            api_version: subject.object.kind.api_version(),
+            kind: subject.object.kind.kind.clone(),
+            namespace: subject.object.namespace.clone().unwrap_or_default(),
+            name: subject.object.name.clone(),
+            uid: subject.uid.clone(),
+            labels: subject.labels.iter().cloned().collect(),
+        },
+        phase: announced.phase.clone(),
+        change: announced.change.clone(),
+        undoes: announced.undoes.clone(),
+        outcome: announced.ending.map(|ending| match ending {
+            Ending::Succeeded => Ended::Succeeded,
+            Ending::Failed => Ended::Failed,
+            Ending::Abandoned => Ended::Abandoned,
+        }),
+        details: with_versions(&announced.details),
+        artefacts: artefacts.collect(),
+    }
+}
+
+/// Versions as announcers tell them: as they are, or of the chart's application.
+fn with_versions(details: &Value) -> Value {
+    let version = |side: &str| {
+        let told = details.get(side);
+        let plain = told.and_then(Value::as_str);
+        let of_chart = told.and_then(|told| told.pointer("/chart/appVersion")?.as_str());
+        plain.or(of_chart).map(str::to_owned)
+    };
+    let mut details = details.clone();
+    if let Some(fields) = details.as_object_mut() {
+        fields.entry("versions").or_insert_with(|| json!({"from": version("from"), "to": version("to")}));
+    }
+    details
+}
+
+/// Names of hooks have no colon with the host.
+fn planned(hook: lifecycle::Hook) -> PlannedHook {
+    PlannedHook {
+        name: hook.name.replace(':', "."),
+        weight: hook.weight,
+        timeout: hook.timeout,
+        retries: hook.retries,
+        ignore_failure: hook.on_failure == FailurePolicy::Ignore,
+        approval: hook.approval,
+        ensure_post: hook.needs_post,
+        parameters: hook.parameters,
+    }
+}
+
+fn seen(ctx: &Context, announcement: &Announcement, parameters: &Value) -> Result<Seen, Error> {
+    let namespace = &announcement.subject.namespace;
+    Ok(match serde_json::from_value::<Parameters>(parameters.clone()) {
+        Ok(Parameters::Backup { policy, .. }) => {
+            let backup = look::backup(ctx, namespace, &backup_name(&policy, announcement))?;
+            Seen { backup, restore: None }
+        }
+        Ok(Parameters::Restore(record)) => Seen {
+            backup: look::backup(ctx, namespace, &record.backup)?,
+            restore: look::restore(ctx, namespace, &restore_name(&record.policy, announcement))?,
+        },
+        // The core says what is wrong with them.
+        Err(_) => Seen::default(),
+    })
+}
+
+fn artefact(namespace: &str, record: Value) -> Artefact {
+    let name = text(&record, "/backup");
+    Artefact {
+        kind: KIND.to_owned(),
+        uri: text(&record, "/artefact/uri"),
+        sha256: Some(text(&record, "/artefact/sha256")).filter(|sha256| !sha256.is_empty()),
+        size: record.pointer("/artefact/size").and_then(Value::as_u64),
+        object: Some(ObjectRef::new(gvk(names::BACKUP), namespace, name.as_str())),
+        name,
+        details: Some(record),
+    }
+}

@@ -1,0 +1,279 @@
+//! One `BackupPolicy`: backups by the clock, and those that are not kept any more.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+
+use backup_api::{
+    BackupPhase, BackupPolicySpec, BackupPolicyStatus, BackupStatus, OriginKind, SubjectReference,
+    SubjectStatus, names,
+};
+use backup_core::{
+    due::{self, Asker, Due},
+    lifecycle::is_about,
+    plan,
+    retention::{Candidate, Context as Keeping, expired},
+    settings::Settings,
+};
+use jiff::{Timestamp, tz::TimeZone};
+use pilothouse_sdk::{
+    Context, Error, Event, Gvk, KubeError, ObjectRef, Outcome, Ownership, Patch, Reconciler, ServedKind,
+    Watch,
+};
+use serde_json::{Value, json};
+
+use crate::{
+    backup::Words,
+    object::{Backup, Of, Policy, create, gvk},
+};
+
+/// Names of policies of what they are about change: it is looked at again after so long in any case.
+const LOOK_AGAIN: Duration = Duration::from_mins(10);
+
+/// Follows `BackupPolicy`s.
+#[derive(Debug)]
+pub(crate) struct Policies;
+
+impl Reconciler for Policies {
+    type Resource = Of<Policy>;
+
+    fn reconcile(&self, ctx: &Context, found: &Self::Resource) -> Result<Outcome, Error> {
+        let namespace = found.metadata.namespace.clone();
+        let Some(mut policy) = Of::<Policy>::read(ctx, &namespace, &found.metadata.name)? else {
+            return Ok(Outcome::ready());
+        };
+        let settings: Settings = ctx.config::<Option<Words>>()?.unwrap_or_default().into();
+        let wrong = plan::check(&policy.spec, &namespace, &settings);
+        if !wrong.is_empty() {
+            let wrong: Vec<String> = wrong.iter().map(ToString::to_string).collect();
+            return Ok(Outcome::stalled("InvalidPolicy", wrong.join("; ")));
+        }
+        let backups: Vec<Taken> =
+            Of::<Backup>::list(ctx, &namespace)?.into_iter().filter_map(Taken::of).collect();
+        let own: Vec<&Taken> = backups.iter().filter(|backup| backup.is_of(&policy.metadata.name)).collect();
+        let next = by_the_clock(ctx, &mut policy, &own)?;
+        expire(ctx, &policy, &own)?;
+        measure(ctx, &policy, &own);
+        let mut outcome = Outcome::ready().watch(Watch::selected(gvk(names::BACKUP), namespace.as_str(), ""));
+        if let Some(next) = next {
+            outcome = outcome.requeue_after(next);
+        }
+        Ok(outcome)
+    }
+}
+
+/// A `Backup` as it is counted.
+struct Taken {
+    found: Of<Backup>,
+    status: BackupStatus,
+}
+
+impl Taken {
+    fn of(found: Of<Backup>) -> Option<Self> {
+        let status = found.status().ok()?;
+        Some(Self { found, status })
+    }
+
+    fn is_of(&self, policy: &str) -> bool {
+        self.found.spec.policy_ref.as_ref().is_some_and(|named| named.name == policy)
+    }
+
+    fn is_over(&self) -> bool {
+        matches!(self.status.phase, BackupPhase::Completed | BackupPhase::Failed)
+    }
+
+    fn is_scheduled(&self) -> bool {
+        self.found.spec.origin.as_ref().is_some_and(|origin| origin.kind == OriginKind::Schedule)
+    }
+
+    fn succeeded_at(&self) -> Option<Timestamp> {
+        self.status.completed_at.filter(|_| self.status.verified)
+    }
+}
+
+/// Takes what is due. When to look again.
+fn by_the_clock(ctx: &Context, policy: &mut Of<Policy>, own: &[&Taken]) -> Result<Option<Duration>, Error> {
+    let Some(rule) = policy.spec.schedule.clone() else { return Ok(None) };
+    let now = Timestamp::try_from(ctx.now()).unwrap_or_default();
+    let subjects = subjects(ctx, &policy.metadata.namespace, &policy.spec)?;
+    let known = policy.status()?;
+    let mut status = BackupPolicyStatus { subjects: Vec::new(), ..known.clone() };
+    let (mut begun, mut next) = (Vec::new(), None::<Timestamp>);
+    for subject in subjects {
+        let before = known.subjects.iter().find(|known| known.subject == subject);
+        let last = before.and_then(|before| before.last_schedule_time).unwrap_or(now);
+        let of_subject: Vec<&&Taken> =
+            own.iter().filter(|backup| backup.found.spec.subject == subject).collect();
+        let running: Vec<String> = of_subject
+            .iter()
+            .filter(|backup| backup.is_scheduled() && !backup.is_over())
+            .map(|backup| backup.found.metadata.name.clone())
+            .collect();
+        let asker = Asker { policy_uid: &policy.metadata.uid, subject: &subject, last, running: &running };
+        let found = due::due(&rule, &asker, now)
+            .map_err(|error| Error::permanent("InvalidPolicy", format!("spec.schedule: {error}")))?;
+        let (last, again) = match found {
+            Due::Now { scheduled, replaces } => {
+                begun.push((subject.clone(), scheduled, replaces));
+                (scheduled, None)
+            }
+            Due::Missed(scheduled) => {
+                ctx.publish(&Event::warning(
+                    "ScheduleMissed",
+                    format!("the backup of the {} due at {scheduled} was not begun in time", subject.words()),
+                ));
+                (scheduled, None)
+            }
+            Due::Waits { until, .. } => (last, Some(until)),
+            Due::At(then) => (last, Some(then)),
+            Due::Never => (last, None),
+        };
+        next = next.into_iter().chain(again).min();
+        status.subjects.push(stands(subject, last, &of_subject));
+    }
+    status.next_schedule_time = next;
+    status.last_success_time = own.iter().filter_map(|backup| backup.succeeded_at()).max();
+    // Before anything is created: the same time is not due twice.
+    policy.write(ctx, &status)?;
+    for (subject, scheduled, replaces) in &begun {
+        for name in replaces {
+            delete(ctx, &policy.metadata.namespace, name)?;
+        }
+        let (namespace, name) = (&policy.metadata.namespace, &policy.metadata.name);
+        let backup = due::backup(namespace, name, &policy.spec, subject, *scheduled);
+        create(ctx, &backup, Ownership::None)?;
+    }
+    if !begun.is_empty() {
+        return Ok(Some(Duration::from_secs(1)));
+    }
+    let wait =
+        next.map(|next| Duration::try_from(next.duration_since(now)).unwrap_or(Duration::from_secs(1)));
+    Ok(Some(wait.unwrap_or(LOOK_AGAIN).clamp(Duration::from_secs(1), LOOK_AGAIN)))
+}
+
+fn stands(subject: SubjectReference, last: Timestamp, of_subject: &[&&Taken]) -> SubjectStatus {
+    let last_success_time = of_subject.iter().filter_map(|backup| backup.succeeded_at()).max();
+    let failed_since = |backup: &&&&Taken| {
+        backup.status.phase == BackupPhase::Failed && backup.status.completed_at > last_success_time
+    };
+    let failures = of_subject.iter().filter(failed_since).count();
+    SubjectStatus {
+        subject,
+        last_schedule_time: Some(last),
+        last_success_time,
+        failures: u32::try_from(failures).unwrap_or(u32::MAX),
+    }
+}
+
+/// Everything that the policy is about, in order.
+fn subjects(ctx: &Context, namespace: &str, spec: &BackupPolicySpec) -> Result<Vec<SubjectReference>, Error> {
+    let served = ctx.kube().served_kinds()?;
+    let mut found = BTreeSet::new();
+    for rule in &spec.subjects {
+        let is_meant = |kind: &&ServedKind| kind.kind.group == rule.api_group && kind.kind.kind == rule.kind;
+        let Some(kind) = served.iter().find(is_meant).map(|served| served.kind.clone()) else { continue };
+        for object in ctx
+            .kube()
+            .clone()
+            .only(["metadata.name", "metadata.labels"])
+            .list_ref::<Value>(kind.clone(), namespace)
+            .all()?
+        {
+            let name = object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+            let labels = object.pointer("/metadata/labels").cloned().unwrap_or_default();
+            let labels: BTreeMap<String, String> = serde_json::from_value(labels).unwrap_or_default();
+            let subject = SubjectReference {
+                api_version: kind.api_version(),
+                kind: kind.kind.clone(),
+                name: name.to_owned(),
+            };
+            if is_about(spec, &subject, &labels) {
+                found.insert(subject);
+            }
+        }
+    }
+    Ok(found.into_iter().collect())
+}
+
+/// Takes away what is not kept any more, artefacts and all.
+fn expire(ctx: &Context, policy: &Of<Policy>, own: &[&Taken]) -> Result<(), Error> {
+    let Some(rule) = &policy.spec.retention else { return Ok(()) };
+    let candidates: Vec<Candidate> = own
+        .iter()
+        .map(|backup| {
+            let (name, spec) = (&backup.found.metadata.name, &backup.found.spec);
+            Candidate::of_backup(name, spec, &backup.status, backup.found.is_deleting())
+        })
+        .collect();
+    let zone = policy.spec.schedule.as_ref().and_then(|rule| rule.time_zone.as_deref());
+    let keeping = Keeping {
+        policy: &policy.metadata.name,
+        zone: zone.and_then(|zone| TimeZone::get(zone).ok()).unwrap_or(TimeZone::UTC),
+        changes: &changes(ctx, &policy.metadata.namespace)?,
+        now: Timestamp::try_from(ctx.now()).unwrap_or_default(),
+    };
+    for name in expired(rule, &candidates, &keeping) {
+        let reference = ObjectRef::new(gvk(names::BACKUP), policy.metadata.namespace.as_str(), name.as_str());
+        let word = Patch::merge(&json!({"spec": {"deletionPolicy": "Delete"}}))?;
+        match ctx.kube().patch_ref::<Value>(&reference, &word) {
+            Ok(_) => {}
+            Err(KubeError::NotFound(_)) => continue,
+            Err(error) => return Err(error.into()),
+        }
+        delete(ctx, &policy.metadata.namespace, &name)?;
+    }
+    Ok(())
+}
+
+/// Changes that are not over.
+fn changes(ctx: &Context, namespace: &str) -> Result<BTreeSet<String>, Error> {
+    let kind = Gvk::new("lifecycle.pilothouse.dev", "v1alpha1", "LifecycleRun");
+    let runs = match ctx.kube().list_ref::<Value>(kind, namespace).all() {
+        Ok(runs) => runs,
+        // Without the kind there are no changes.
+        Err(KubeError::UnknownKind(_)) => return Ok(BTreeSet::new()),
+        Err(error) => return Err(error.into()),
+    };
+    let text =
+        |run: &Value, path: &str| run.pointer(path).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let ended = |change: &str| {
+        let is_end = |run: &&Value| {
+            text(run, "/spec/phase").starts_with("post-")
+                && text(run, "/spec/change") == change
+                && run.pointer("/status/finishedAt").is_some_and(|time| !time.is_null())
+        };
+        runs.iter().any(|run| is_end(&run))
+    };
+    Ok(runs.iter().map(|run| text(run, "/spec/change")).filter(|change| !ended(change)).collect())
+}
+
+fn delete(ctx: &Context, namespace: &str, name: &str) -> Result<(), Error> {
+    let reference = ObjectRef::new(gvk(names::BACKUP), namespace, name);
+    Ok(ctx.kube().delete_ref(&reference, &Default::default()).map(drop)?)
+}
+
+/// What alerts go by.
+fn measure(ctx: &Context, policy: &Of<Policy>, own: &[&Taken]) {
+    let labels =
+        [("namespace", policy.metadata.namespace.as_str()), ("policy", policy.metadata.name.as_str())];
+    let newest = own
+        .iter()
+        .filter(|backup| backup.succeeded_at().is_some())
+        .max_by_key(|backup| backup.succeeded_at());
+    if let Some(newest) = newest {
+        let time = newest.succeeded_at().map(Timestamp::as_second).unwrap_or_default();
+        let size = newest.status.artefact.as_ref().map_or(0, |artefact| artefact.size);
+        let took = newest.status.duration.map_or(0, |length| length.0);
+        #[expect(clippy::cast_precision_loss, reason = "seconds and bytes on a dashboard")]
+        for (name, value) in [
+            ("backup_last_success_timestamp_seconds", time as f64),
+            ("backup_last_size_bytes", size as f64),
+            ("backup_last_duration_seconds", took as f64),
+        ] {
+            ctx.gauge(name, value, &labels);
+        }
+    }
+    let failed = own.iter().filter(|backup| backup.status.phase == BackupPhase::Failed).count();
+    ctx.gauge("backup_failed_objects", u32::try_from(failed).map_or(f64::MAX, f64::from), &labels);
+}

@@ -1,0 +1,77 @@
+//! Storages as stores of the host's.
+
+use backup_api::Storage;
+use backup_core::{
+    backup::observed::{CheckSeen, Looked},
+    place::Place,
+};
+use pilothouse_sdk::{
+    Blob, BlobErrorKind, Context, Error, Progress, Proof, PutCondition, SecretKey, Store, Transfer,
+    TransferState,
+};
+
+/// The store of a storage; Secrets are those of the namespace.
+fn store(storage: &Storage, namespace: &str) -> Store {
+    Store {
+        url: storage.url.clone().unwrap_or_default(),
+        region: storage.region.clone(),
+        credentials: storage.credentials_secret.clone().map(|secret| (namespace.to_owned(), secret)),
+        authorities: storage
+            .authorities_secret
+            .as_ref()
+            .map(|secret| SecretKey::new(namespace, &secret.name, &secret.key)),
+        virtual_hosted: storage.virtual_hosted,
+        checksums: storage.checksums,
+    }
+}
+
+/// Whether an object is there.
+pub(crate) fn look(ctx: &Context, namespace: &str, place: &Place) -> Looked {
+    match ctx.blob().head(&store(&place.storage, namespace), &place.key) {
+        Ok(Some(object)) => Looked::Present(object.size),
+        Ok(None) => Looked::Absent,
+        Err(error) => Looked::Unknown(error.message),
+    }
+}
+
+/// Deletes an object.
+///
+/// # Errors
+/// As for any request.
+pub(crate) fn delete(ctx: &Context, namespace: &str, place: &Place) -> Result<(), Error> {
+    Ok(ctx.blob().delete(&store(&place.storage, namespace), &place.key).map(drop)?)
+}
+
+/// Writes a small object.
+///
+/// # Errors
+/// As for any request.
+pub(crate) fn put(ctx: &Context, namespace: &str, place: &Place, text: &str) -> Result<(), Error> {
+    let store = store(&place.storage, namespace);
+    Ok(ctx.blob().put(&store, &place.key, text.as_bytes(), &PutCondition::None).map(drop)?)
+}
+
+/// Begins to read an object behind the call, or looks how far that is.
+pub(crate) fn check(blob: &Blob, name: &str, (namespace, place): (&str, &Place), sha256: &str) -> CheckSeen {
+    let proof = Proof { sha256: Some(sha256.to_owned()), sha256_trailer: false };
+    let task = Transfer::Check { store: store(&place.storage, namespace), key: place.key.clone(), proof };
+    match blob.transfer(name, 1, &task) {
+        Ok(progress) => seen(progress),
+        Err(error) => {
+            let passing = matches!(error.kind, BlobErrorKind::Unavailable | BlobErrorKind::Exhausted);
+            CheckSeen::Failed { why: error.message, passing }
+        }
+    }
+}
+
+fn seen(progress: Progress) -> CheckSeen {
+    match progress.state {
+        TransferState::Running => CheckSeen::Running(progress.bytes),
+        TransferState::Done => {
+            CheckSeen::Done { size: progress.bytes, sha256: progress.sha256.unwrap_or_default() }
+        }
+        TransferState::Failed { reason, message } => {
+            CheckSeen::Failed { passing: reason == "Unavailable", why: message }
+        }
+    }
+}
