@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use pilothouse::app;
-use pilothouse::cli::{Command, handover, helm, plugin, project, release};
+use pilothouse::cli::{Command, backups, handover, helm, plugin, project, release};
 use pilothouse::handover::client::ClientError;
 use pilothouse::plugin::compiler;
 
@@ -68,6 +68,13 @@ fn main() -> ExitCode {
             Err(error) => failed(&error, 2),
         },
         Command::Rollback(args) => release(release::rollback::execute(&args).map(|()| String::new())),
+        Command::Backups(args) => match backups::execute(&args) {
+            Ok(report) => {
+                print(&report.text);
+                ExitCode::from(report.exit_code)
+            }
+            Err(error) => failed(&error, error.exit_code()),
+        },
         Command::Pipe(args) => handed(handover::make_pipe(&args)),
         Command::Upload(args) => handed(handover::send(&args)),
         Command::Download(args) => handed(handover::fetch(&args)),

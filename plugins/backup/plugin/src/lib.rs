@@ -9,6 +9,7 @@
 
 mod act;
 mod backup;
+pub mod command;
 mod hooks;
 mod look;
 mod object;
@@ -16,7 +17,8 @@ mod policy;
 mod restore;
 mod store;
 
-use pilothouse_sdk::{export, export_hooks};
+use pilothouse_sdk::{export, export_commands, export_hooks};
 
 export!(policy::Policies, backup::Backups, restore::Restores);
 export_hooks!(hooks::Changes);
+export_commands!(command::run);
