@@ -52,7 +52,9 @@ impl Pod {
         let Ticket { url, token, certificate } = table.open(&owner, name, order).await.unwrap();
         let pod = Self { directory: tempfile::tempdir().unwrap() };
         let entries = [("url", url.as_str()), ("token", token.reveal()), ("ca.crt", &certificate)];
-        entries.map(|(name, text)| fs::write(pod.path(name), text).unwrap());
+        for (name, text) in entries {
+            fs::write(pod.path(name), text).unwrap();
+        }
         pod.run("pipe", &[&pod.text("data")]);
         pod
     }
