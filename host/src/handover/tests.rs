@@ -417,8 +417,8 @@ async fn of_two_senders_with_one_token_the_second_is_refused_and_spoils_nothing(
     let first = tokio::spawn(async move { receive::put(own_table, own, None, &mut coming).await });
     more.unbounded_send(Ok(Frame::data(Bytes::from_static(b"con")))).unwrap();
     tokio::task::yield_now().await;
-    let put =
-        receive::put(Arc::clone(&table), Arc::clone(&handover), None, &mut StreamBody::new(pieces(b"x")));
+    let mut other = StreamBody::new(pieces(b"x"));
+    let put = receive::put(Arc::clone(&table), Arc::clone(&handover), None, &mut other);
     assert!(matches!(put.await, Err(BlobError::Conflict(_))));
     more.unbounded_send(Ok(Frame::data(Bytes::from_static(b"tent")))).unwrap();
     drop(more);
