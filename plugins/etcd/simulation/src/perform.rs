@@ -26,10 +26,12 @@ impl World {
     pub fn perform(&mut self, act: &Act) -> Result<(), Refusal> {
         match act {
             Act::Nothing | Act::Look => Ok(()),
-            Act::Announce { change, .. } => {
-                if self.hook.as_ref().is_none_or(|hook| hook.change != *change) {
-                    self.hook = Some(Hook { change: change.clone(), state: HookState::Pending });
-                    self.announced.push(change.clone());
+            Act::Announce { phase, change } => {
+                let is_known = |hook: &Hook| hook.phase == *phase && hook.change == *change;
+                if !self.hook.as_ref().is_some_and(is_known) {
+                    let state = HookState::Pending;
+                    self.hook = Some(Hook { phase: *phase, change: change.clone(), state });
+                    self.announced.push((*phase, change.clone()));
                     self.object_changed();
                 }
                 Ok(())
