@@ -71,15 +71,16 @@ pub(super) fn execute(args: &ImportArgs) -> Result<Report, BackupsError> {
         "subject": place.subject, "dryRun": args.dry_run,
     });
     let found: Value = ask(&session, &question("import", options), None)?;
-    let rows = found["rows"].as_array().cloned().unwrap_or_default();
+    let list = |name: &str| found.get(name).and_then(Value::as_array).cloned().unwrap_or_default();
+    let rows = list("rows");
     let exit_code = u8::from(rows.iter().any(|row| row["outcome"] == "Refused"));
     if matches!(place.output, Output::Json | Output::Yaml) {
         return Ok(Report { text: encoded(&found, place.output)?, exit_code });
     }
     if rows.is_empty() {
         let from = args.from.as_deref().unwrap_or(&namespace);
-        let others: Vec<&str> =
-            found["others"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        let others = list("others");
+        let others: Vec<&str> = others.iter().filter_map(Value::as_str).collect();
         let hint = if others.is_empty() {
             "and none of another namespace: is the address right?".to_owned()
         } else {

@@ -56,7 +56,7 @@ pub(super) fn list(
     let mut rows = Vec::new();
     for found in kube.list_ref::<Value>(gvk(names::BACKUP), options.namespace.as_deref()) {
         let found = found.map_err(|error| error.to_string())?;
-        let name = found["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+        let name = found.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default().to_owned();
         match row(&found) {
             Ok(row) if is_wanted(&row, options) => rows.push(row),
             Ok(_) => {}
