@@ -37,6 +37,7 @@ use crate::controller::reconcile::quarantine::Quarantine;
 use crate::controller::supervisor::{Parts, Supervisor};
 use crate::controller::watch::Watches;
 use crate::disk::Changes;
+use crate::handover::table::Handovers;
 use crate::health::access::Gate;
 use crate::health::tls::Certificate;
 use crate::health::{Metrics, Protection, Readiness, serve_metrics, serve_probes};
@@ -163,10 +164,8 @@ async fn host(args: RunArgs) -> Result<(), AppError> {
     let (cluster, observed) = cluster(&client, &api, &registry, &config.namespaces);
     let (plugins, changes) = Registry::new();
     let plugins = Arc::new(plugins);
-    let (charts, chart_changes) = elsewhere::charts(&args, &plugins, &registry);
-    let (transfers, transfers_ended) = elsewhere::transfers(&registry);
-    let (commands, commands_ended) = elsewhere::commands(&registry);
-    let (handovers, handed_over) = handover::handovers(&args, &registry, &mut tasks).await?;
+    let behind = elsewhere::behind(&args, &plugins, &registry, &fence, &mut tasks).await?;
+    let handovers = behind.handovers.clone();
     let recorder = Recorder::start(api.clone(), &identity(&args));
     let pod = announce::own_pod(&args).map(|pod| (pod, recorder.clone()));
     let egress = elsewhere::egress(&registry);
@@ -190,11 +189,11 @@ async fn host(args: RunArgs) -> Result<(), AppError> {
         quarantine: Quarantine::default(),
         metrics: ReconcileMetrics::register(&registry),
         plugin_metrics,
-        charts,
+        charts: behind.charts,
         egress,
-        transfers,
-        commands,
-        handovers: handovers.clone(),
+        transfers: behind.transfers,
+        commands: behind.commands,
+        handovers: behind.handovers,
         lifecycle,
     });
     let workers = args.max_concurrent_reconciles.unwrap_or_else(default_workers).max(1);
@@ -205,18 +204,12 @@ async fn host(args: RunArgs) -> Result<(), AppError> {
     tasks.spawn(named("routing", Arc::clone(&supervisor).route(observed)));
     let told = move |change: &Change| announce::announce(change, pod.as_ref());
     tasks.spawn(named("plugins", Arc::clone(&supervisor).follow_plugins(changes, told)));
-    let news = [("charts", chart_changes), ("transfers", transfers_ended), ("commands", commands_ended), ("handovers", handed_over)];
-    elsewhere::follow(&mut tasks, &supervisor, news);
+    elsewhere::follow(&mut tasks, &supervisor, behind.news);
     follow_discovery(&mut tasks, &supervisor, Arc::clone(&cluster.discovery));
     load_plugins(&args, &config, plugins, &readiness, &mut tasks).await?;
     let assets = config.bind(&args, &supervisor);
     watch_assets(assets, &supervisor, &mut tasks)?;
-    let result = Host { supervisor, queue, readiness, tasks, workers, fence }.work(&args, client).await;
-    // Another replica may work by now: nothing is waited for.
-    if !matches!(result, Err(AppError::LeaseLost)) {
-        handover::close(handovers.as_ref()).await;
-    }
-    result
+    Host { supervisor, queue, readiness, tasks, workers, fence, handovers }.work(&args, client).await
 }
 
 fn supervisor(
@@ -265,6 +258,7 @@ struct Host {
     tasks: JoinSet<AppError>,
     workers: usize,
     fence: Fence,
+    handovers: Option<Arc<Handovers>>,
 }
 
 impl Host {
@@ -286,7 +280,10 @@ impl Host {
         };
         self.readiness.drain();
         tracing::info!("shutting down: calls under way may end");
-        if tokio::time::timeout(args.grace(), self.queue.drain()).await.is_err() {
+        // Handovers as well before another replica works: nothing of this one's appears in a store afterwards.
+        let drain = tokio::time::timeout(args.grace(), self.queue.drain());
+        let (drained, ()) = tokio::join!(drain, handover::close(self.handovers.as_ref()));
+        if drained.is_err() {
             // Their writes may still come: the lease is not given back, it runs out.
             tracing::warn!("calls under way did not end in time; the next start finishes their work");
         } else {

@@ -125,7 +125,8 @@ async fn evictions(api: &Api) {
     let grants = Grants::new(&manifest, Some(&GrantSpec::of_all_requested(&manifest))).unwrap();
     let owner = Owner { key: key.clone(), uid: Arc::from("") };
     let actor = Actor { plugin: "test", manager: &manager, grants: &grants, owner: &owner };
-    let evict = || executor.evict(&actor, &pods, &key, &EvictOptions::default());
+    let options = EvictOptions::default();
+    let evict = || executor.evict(&actor, &pods, &key, &options);
     let refused = evict().await.unwrap_err();
     assert!(refused.to_string().contains("disruption budget"), "{refused}");
     let path = format!("/apis/policy/v1/namespaces/{NAMESPACE}/poddisruptionbudgets/db");

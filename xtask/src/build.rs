@@ -162,7 +162,7 @@ mod tests {
         let names = |below: &str| -> Vec<String> {
             plugin_crates(&root().join(below)).unwrap().into_iter().map(|(name, _)| name).collect()
         };
-        assert_eq!(names("plugins"), ["etcd-plugin", "hello", "helm-plugin"]);
+        assert_eq!(names("plugins"), ["backup-plugin", "etcd-plugin", "hello", "helm-plugin"]);
         assert_eq!(names("host/tests/guests"), ["announcer", "misbehave", "outside", "triplet", "watchman"]);
     }
 }

@@ -7,6 +7,7 @@ use tokio::task::JoinSet;
 
 use super::AppError;
 use crate::cli::run::RunArgs;
+use crate::cluster::fence::Fence;
 use crate::handover::authority::{Authority, of_this_pod};
 use crate::handover::serve::serve;
 use crate::handover::table::{Handovers, Metrics};
@@ -25,6 +26,7 @@ const GRACE: std::time::Duration = std::time::Duration::from_secs(5);
 pub(super) async fn handovers(
     args: &RunArgs,
     registry: &SharedRegistry,
+    fence: &Fence,
     tasks: &mut JoinSet<AppError>,
 ) -> Result<Opened, AppError> {
     let failed = |source| AppError::Serve { what: WHAT, source };
@@ -47,7 +49,7 @@ pub(super) async fn handovers(
     let wrong = |message: String| AppError::Config { path: "--handover-url".to_owned(), message };
     let (authority, certificate) = Authority::new(&url).map_err(|error| wrong(error.to_string()))?;
     let listener = TlsListener::new(listener, certificate).map_err(|error| wrong(error.to_string()))?;
-    let (table, called) = Handovers::new(authority, Metrics::register(registry));
+    let (table, called) = Handovers::new(authority, fence.clone(), Metrics::register(registry));
     tracing::info!(url, "objects are handed over");
     tasks.spawn(super::named(WHAT, serve(listener, Arc::clone(&table))));
     Ok((Some(table), called))

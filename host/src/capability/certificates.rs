@@ -73,7 +73,7 @@ impl HookState {
         let metadata =
             json!({"name": secret.name, "namespace": secret.namespace, "annotations": {NOTE: order.note}});
         let object = json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data});
-        self.put_secret(object).await.map_err(|error| refused(&secret, &error))
+        self.context.put_secret(object).await.map_err(|error| refused(&secret, &error))
     }
 
     /// Certificate and key of an authority. One that is not there is made.
@@ -91,7 +91,7 @@ impl HookState {
             "data": {"ca.crt": STANDARD.encode(&certificate), "ca.key": STANDARD.encode(&key)},
         });
         // Created and never written over: whoever comes second takes the first one's.
-        match self.create_secret(object).await {
+        match self.context.create_secret(object).await {
             Ok(()) => Ok((certificate.into_bytes(), key.into_bytes())),
             Err(kube::Error::AlreadyExists(_)) => {
                 Err(Error::Unavailable(format!("{by} was made by somebody else just now")))

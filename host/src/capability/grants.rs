@@ -23,7 +23,8 @@ pub struct GrantSpec {
     /// Rules of the cluster's API.
     #[serde(default)]
     pub kube: Vec<Rule>,
-    /// Grant every rule the manifest asks for. The API server's RBAC for the account still holds.
+    /// Grant every rule the manifest asks for, but commands in containers and the like ([`Access::by_name`]), which `kube` has to
+    /// name. The API server's RBAC for the account still holds.
     #[serde(default)]
     pub all_requested: bool,
     /// Places that charts may come from, of those the manifest asks for. Absent: those that the configuration names for a
@@ -55,8 +56,8 @@ impl GrantSpec {
     /// Whatever a manifest asks for.
     pub fn of_all_requested(manifest: &Manifest) -> Self {
         let rights = manifest.rights.clone();
-        let (egress, stores, hooks) = (rights.egress, rights.stores, rights.hooks);
-        Self { all_requested: true, egress, stores, hooks, ..Self::default() }
+        let (kube, egress, stores, hooks) = (rights.kube, rights.egress, rights.stores, rights.hooks);
+        Self { all_requested: true, kube, egress, stores, hooks, ..Self::default() }
     }
 }
 
@@ -145,8 +146,13 @@ impl Grants {
         if !self.asked.iter().any(|rule| rule.allows(access)) {
             return Err("the plugin's manifest does not ask for this right, or no grant names the plugin");
         }
-        if self.all_requested || self.given.iter().any(|rule| rule.allows(access)) {
+        let all = self.all_requested && !access.by_name();
+        if all || self.given.iter().any(|rule| rule.allows(access)) {
             Ok(())
+        } else if self.all_requested {
+            Err(
+                "the administrator's grants have to name this right (`kube`): allRequested does not speak of it",
+            )
         } else {
             Err("the administrator's grants do not give the plugin this right")
         }
@@ -304,6 +310,32 @@ mod tests {
         )));
         assert!(rule(&["apps"], &["*/scale"], &["*"]).allows(&access("patch", "deployments/scale", None)));
         assert!(rule(&["apps"], &["*"], &["*"]).allows(&access("patch", "deployments/scale", None)));
+    }
+
+    #[test]
+    fn a_way_into_containers_is_given_by_name_alone() {
+        let exec = Access { group: "", ..access("create", "pods/exec", Some("shop")) };
+        let may = |asks: &str, given: &[&str], all_requested| {
+            let asked = manifest(vec![rule(&["*"], &[asks], &["*"])]);
+            let spec =
+                GrantSpec { kube: vec![rule(&["*"], given, &["*"])], all_requested, ..GrantSpec::default() };
+            Grants::new(&asked, Some(&spec)).unwrap().check(&exec)
+        };
+        assert_eq!(may("pods/exec", &["pods/exec"], false), Ok(()));
+        for wide in ["*", "*/exec", "pods", "pods/*"] {
+            assert!(may(wide, &["pods/exec"], true).unwrap_err().contains("manifest"), "{wide}");
+            assert!(may("pods/exec", &[wide], false).unwrap_err().contains("grants"), "{wide}");
+        }
+        assert!(may("pods/exec", &["*"], true).unwrap_err().contains("allRequested"));
+        let asked = manifest(vec![rule(&[""], &["pods/exec"], &["create"])]);
+        let all = Grants::new(&asked, Some(&GrantSpec::of_all_requested(&asked))).unwrap();
+        assert_eq!(all.check(&exec), Ok(()), "where whatever is asked for is granted");
+        for other in ["pods/ephemeralcontainers", "nodes/proxy"] {
+            assert!(!rule(&["*"], &["*"], &["*"]).allows(&access("patch", other, None)), "{other}");
+        }
+        for usual in ["pods/eviction", "pods/log", "deployments/status"] {
+            assert!(rule(&["*"], &["*"], &["*"]).allows(&access("patch", usual, None)), "{usual}");
+        }
     }
 
     #[test]

@@ -10,13 +10,17 @@ pub const DRY_RUN: &str = "dry-run";
 /// the right to read, which the plugin's account has and the plugin need not.
 pub const USE: &str = "use";
 
-/// A rule in RBAC's shape. `*` stands for everything of its list.
+/// Subresources that lead into containers that run, or past the API server to what is behind it. They are nothing that "everything"
+/// is meant to be: a rule has to name them.
+const BY_NAME: [&str; 3] = ["exec", "ephemeralcontainers", "proxy"];
+
+/// A rule in RBAC's shape. `*` stands for everything of its list, but for what has to be named ([`Access::by_name`]).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Rule {
     /// API groups; `""` is the core group.
     pub api_groups: Vec<String>,
-    /// Plural resources, `resource/subresource` for subresources.
+    /// Plural resources, `resource/subresource` for subresources. In RBAC `*` has `pods/exec` in it; here it has not.
     pub resources: Vec<String>,
     /// Verbs: get, list, watch, create, update, patch, delete; and [`DRY_RUN`], [`USE`].
     pub verbs: Vec<String>,
@@ -43,15 +47,26 @@ pub struct Access<'a> {
     pub name: Option<&'a str>,
 }
 
+impl Access<'_> {
+    /// Whether only a rule that names the resource allows this, such as `pods/exec`: neither `*` nor `*/exec` does.
+    pub fn by_name(&self) -> bool {
+        self.resource.split_once('/').is_some_and(|(_, sub)| BY_NAME.contains(&sub))
+    }
+}
+
 impl Rule {
     /// Whether the rule allows the access.
     pub fn allows(&self, access: &Access<'_>) -> bool {
         let holds = |list: &[String], wanted: &str| list.iter().any(|entry| entry == "*" || entry == wanted);
-        let resource = holds(&self.resources, access.resource)
-            || access.resource.split_once('/').is_some_and(|(_, sub)| {
-                // RBAC: `*/scale` is the subresource of every resource.
-                self.resources.iter().any(|entry| entry.strip_prefix("*/") == Some(sub))
-            });
+        let resource = match access.resource.split_once('/') {
+            Some(_) if access.by_name() => self.resources.iter().any(|entry| entry == access.resource),
+            // RBAC: `*/scale` is the subresource of every resource.
+            Some((_, sub)) => {
+                holds(&self.resources, access.resource)
+                    || self.resources.iter().any(|entry| entry.strip_prefix("*/") == Some(sub))
+            }
+            None => holds(&self.resources, access.resource),
+        };
         let named = self.resource_names.is_empty()
             || access.name.is_some_and(|name| self.resource_names.iter().any(|entry| entry == name));
         let placed = self.namespaces.is_empty()

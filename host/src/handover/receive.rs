@@ -138,6 +138,11 @@ pub(super) async fn commit(
     if let Some(error) = handover.over() {
         return Err(error);
     }
+    if !table.may_write() {
+        // It stays as it is, in case the lease is renewed.
+        let message = "the leader lease was not renewed in time: another replica may be at work";
+        return Err(BlobError::Unavailable(message.to_owned()));
+    }
     let (upload, stored) = match std::mem::replace(&mut *stage, Stage::Spent) {
         Stage::Sent { upload, stored, .. } => (upload, stored),
         Stage::Waiting => {

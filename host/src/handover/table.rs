@@ -19,6 +19,7 @@ use crate::blob::store::Store;
 use crate::blob::table::Standing;
 use crate::blob::transfer::Outcome;
 use crate::blob::upload::Upload;
+use crate::cluster::fence::Fence;
 use crate::object::ObjectKey;
 use crate::telemetry::{SharedRegistry, register};
 
@@ -205,6 +206,7 @@ impl Metrics {
 #[derive(Debug)]
 pub struct Handovers {
     authority: Authority,
+    fence: Fence,
     entries: Mutex<HashMap<Key, Arc<Handover>>>,
     pub(super) turns: Arc<Semaphore>,
     changed: mpsc::UnboundedSender<Vec<ObjectKey>>,
@@ -212,14 +214,16 @@ pub struct Handovers {
 }
 
 impl Handovers {
-    /// An empty table. Who has to be called because a handover has ended is told by the receiver.
+    /// An empty table, of a host that may write while the fence is open. Who has to be called because a handover has ended is told by
+    /// the receiver.
     pub fn new(
         authority: Authority,
+        fence: Fence,
         metrics: Metrics,
     ) -> (Arc<Self>, mpsc::UnboundedReceiver<Vec<ObjectKey>>) {
         let (changed, receiver) = mpsc::unbounded_channel();
         let turns = Arc::new(Semaphore::new(AT_ONCE));
-        (Arc::new(Self { authority, entries: Mutex::default(), turns, changed, metrics }), receiver)
+        (Arc::new(Self { authority, fence, entries: Mutex::default(), turns, changed, metrics }), receiver)
     }
 
     /// Opens a handover, or finds the same one. Another one of the name is closed first.
@@ -286,6 +290,11 @@ impl Handovers {
         }
     }
 
+    /// Whether this host may make objects: not when another replica may be at work.
+    pub(super) fn may_write(&self) -> bool {
+        self.fence.left().is_some()
+    }
+
     /// How a handover stands; none: there is none.
     pub fn find(&self, owner: &ObjectKey, name: &str) -> Option<Standing> {
         let handover = self.entries().get(&(owner.clone(), name.to_owned())).cloned()?;
@@ -294,7 +303,7 @@ impl Handovers {
     }
 
     /// The open handover of an address, for whoever has its token.
-    pub(super) fn admit(&self, address: &str, authorization: Option<&[u8]>) -> Option<Arc<Handover>> {
+    pub(crate) fn admit(&self, address: &str, authorization: Option<&[u8]>) -> Option<Arc<Handover>> {
         let found = self.entries().values().find(|handover| handover.address == address).cloned()?;
         (found.token.is_in(authorization) && found.over().is_none()).then_some(found)
     }
@@ -319,8 +328,9 @@ impl Handovers {
         }
     }
 
-    /// Closes everything, before the host ends: parts of objects cost money.
+    /// Closes everything, before the host ends: parts of objects cost money. What is opened afterwards takes nothing in.
     pub async fn close_all(&self) {
+        self.turns.close();
         let all: Vec<_> = self.entries().drain().map(|(_, handover)| handover).collect();
         futures::future::join_all(all.iter().map(|handover| handover.stop(CLOSED))).await;
     }

@@ -29,6 +29,7 @@ use crate::blob::BlobError;
 use crate::blob::store::{Backend, Store};
 use crate::blob::transfer::Outcome;
 use crate::blob::upload::{NOTE, PART};
+use crate::cluster::fence::Fence;
 use crate::egress::exchange::BoxError;
 use crate::health::tls::TlsListener;
 use crate::object::{Gvk, ObjectKey};
@@ -41,6 +42,7 @@ struct Host {
     memory: Arc<InMemory>,
     store: Store,
     table: Arc<Handovers>,
+    fence: Fence,
     called: mpsc::UnboundedReceiver<Vec<ObjectKey>>,
     directory: tempfile::TempDir,
 }
@@ -53,8 +55,9 @@ fn host_at(url: &str) -> (Host, crate::health::tls::Certificate) {
     let memory = Arc::new(InMemory::new());
     let store = Store::of("s3://bucket".parse().unwrap(), Backend::Remote(memory.clone())).unwrap();
     let (authority, certificate) = Authority::new(url).unwrap();
-    let (table, called) = Handovers::new(authority, Metrics::default());
-    (Host { memory, store, table, called, directory: tempfile::tempdir().unwrap() }, certificate)
+    let fence = Fence::default();
+    let (table, called) = Handovers::new(authority, fence.clone(), Metrics::default());
+    (Host { memory, store, table, fence, called, directory: tempfile::tempdir().unwrap() }, certificate)
 }
 
 async fn host() -> Host {
@@ -301,6 +304,20 @@ async fn a_dump_that_fails_or_falls_silent_in_the_middle_leaves_nothing() {
 }
 
 #[tokio::test]
+async fn a_host_whose_lease_is_not_renewed_makes_no_object() {
+    let host = host().await;
+    let ticket = host.open("one", host.upload_of(100), HOUR).await;
+    let link = host.link(&ticket);
+    let sent = link.put(pieces(b"content")).await.unwrap();
+    host.fence.close();
+    assert_eq!(reason(link.commit(&sent).await), "Unavailable");
+    assert!(host.has_nothing().await);
+    host.fence.open_until(tokio::time::Instant::now() + HOUR);
+    link.commit(&sent).await.unwrap();
+    assert_eq!(host.stored().await.unwrap(), b"content");
+}
+
+#[tokio::test]
 async fn a_commit_of_something_else_is_refused() {
     let host = host().await;
     let longer = Stored { size: 8, ..stored_of(b"content") };
@@ -382,5 +399,44 @@ async fn closing_waits_for_a_commit_under_way_and_stops_everything_else() {
     tokio::task::yield_now().await;
     host.table.close_all().await;
     assert!(sending.await.unwrap().unwrap_err().to_string().contains("closed"));
+    let ticket = host.open("three", host.upload_of(100), HOUR).await;
+    let (table, handover) = (Arc::clone(&host.table), host.admitted(&ticket));
+    let late = receive::put(table, handover, None, &mut StreamBody::new(pieces(b"late"))).await;
+    assert!(late.is_err(), "a host that ends takes nothing in");
+    assert!(host.has_nothing().await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_two_senders_with_one_token_the_second_is_refused_and_spoils_nothing() {
+    let (host, _) = host_at("https://localhost:1");
+    let ticket = host.open("one", host.upload_of(100), HOUR).await;
+    let (more, coming) = futures::channel::mpsc::unbounded::<Result<Frame<Bytes>, BoxError>>();
+    let mut coming = StreamBody::new(coming);
+    let (table, handover) = (Arc::clone(&host.table), host.admitted(&ticket));
+    let (own_table, own) = (Arc::clone(&table), Arc::clone(&handover));
+    let first = tokio::spawn(async move { receive::put(own_table, own, None, &mut coming).await });
+    more.unbounded_send(Ok(Frame::data(Bytes::from_static(b"con")))).unwrap();
+    tokio::task::yield_now().await;
+    let put =
+        receive::put(Arc::clone(&table), Arc::clone(&handover), None, &mut StreamBody::new(pieces(b"x")));
+    assert!(matches!(put.await, Err(BlobError::Conflict(_))));
+    more.unbounded_send(Ok(Frame::data(Bytes::from_static(b"tent")))).unwrap();
+    drop(more);
+    let sent = first.await.unwrap().unwrap();
+    assert_eq!(sent, stored_of(b"content"));
+    receive::commit(table, handover, sent).await.unwrap();
+    assert_eq!(host.stored().await.unwrap(), b"content");
+}
+
+#[tokio::test]
+async fn a_connection_that_is_cut_in_the_middle_leaves_nothing() {
+    let mut host = host().await;
+    let ticket = host.open("one", host.upload_of(u64::MAX), HOUR).await;
+    let cut = Err(BoxError::from("the pod is gone"));
+    let body = pieces(&mebibytes(2 * PART / (1024 * 1024))).chain(futures::stream::iter([cut])).boxed();
+    assert!(host.link(&ticket).put(body).await.is_err());
+    assert_eq!(host.called.recv().await.unwrap(), [owner()]);
+    let Some(Err(BlobError::Unavailable(said))) = host.ended("one") else { panic!("not cut") };
+    assert!(said.contains("cut off"), "{said}");
     assert!(host.has_nothing().await);
 }

@@ -110,7 +110,6 @@ fn context_with(
     egress: &Arc<Egress>,
     secrets: &Secrets,
     transfers: Option<&Arc<Transfers>>,
-    commands: None,
 ) -> Arc<HookContext> {
     let secrets = Arc::clone(secrets);
     let client = kube::Client::new(
@@ -135,6 +134,7 @@ fn context_with(
         wishes: Arc::default(),
         egress: Arc::clone(egress),
         transfers: transfers.cloned(),
+        commands: None,
         handovers: None,
         announcer: None,
     })

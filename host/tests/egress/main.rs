@@ -3,5 +3,6 @@
 mod blob;
 mod exchange;
 mod guest;
+mod handover;
 mod s3;
 mod server;

@@ -16,13 +16,13 @@ use pilothouse::egress::exchange::Times;
 use pilothouse::egress::identity::{Pem, Roots, Tls, tls};
 use pilothouse_testbed::object_store::{ACCESS_KEY, ObjectStore, SECRET_KEY};
 
-fn login(secret: &str) -> Login {
+pub(crate) fn login(secret: &str) -> Login {
     let entry = |key: &str, text: &str| (key.to_owned(), text.as_bytes().to_vec());
     let entries = BTreeMap::from([entry("access-key-id", ACCESS_KEY), entry("secret-access-key", secret)]);
     Login { place: "Secret shop/s3".to_owned(), entries }
 }
 
-fn open(url: &str, options: &Options, login: &Login, tls: Option<Tls>) -> Store {
+pub(crate) fn open(url: &str, options: &Options, login: &Login, tls: Option<Tls>) -> Store {
     let address: pilothouse::blob::place::Address = url.parse().unwrap();
     let connector = Connector {
         egress: Arc::<Egress>::default(),
@@ -41,7 +41,7 @@ async fn keys(store: &Store, prefix: &str) -> Vec<String> {
     page.iter().map(|meta| store.key(&meta.location)).collect()
 }
 
-fn server(
+pub(crate) fn server(
     make: impl FnOnce(&std::path::Path) -> pilothouse_testbed::Result<ObjectStore>,
 ) -> Option<(tempfile::TempDir, ObjectStore)> {
     let directory = tempfile::tempdir().unwrap();

@@ -14,6 +14,7 @@ use crate::capability::charts::sentence;
 use crate::handover::table::{Errand, Handovers, Order, Ticket};
 use crate::plugin::bindings::blob::{self, Error};
 use crate::plugin::bindings::{ObjectRef, WitGvk, kube};
+use crate::plugin::context::HookContext;
 use crate::plugin::instance::HookState;
 
 impl HookState {
@@ -27,7 +28,8 @@ impl HookState {
         let blob::Upload { store, key, max_bytes, seconds } = upload;
         let (store, path) = self.lasting_place(store, &key).await?;
         let errand = Errand::Upload { store, path, most: max_bytes };
-        self.hand_over(&handovers, (&namespace, name), self.order(task, errand, seconds)).await
+        let order = self.context.order(task, errand, seconds);
+        self.context.hand_over(&handovers, (&namespace, name), order).await
     }
 
     pub(super) async fn open_download_named(
@@ -40,7 +42,8 @@ impl HookState {
         let blob::Download { store, key, seconds } = download;
         let (store, path) = self.lasting_place(store, &key).await?;
         let errand = Errand::Download { store, path };
-        self.hand_over(&handovers, (&namespace, name), self.order(task, errand, seconds)).await
+        let order = self.context.order(task, errand, seconds);
+        self.context.hand_over(&handovers, (&namespace, name), order).await
     }
 
     pub(super) fn opened_named(&mut self, name: &str) -> Option<blob::Progress> {
@@ -51,19 +54,7 @@ impl HookState {
 
     pub(super) async fn close_named(&mut self, name: &str) -> Result<(), Error> {
         let (handovers, namespace) = self.handovers(name)?;
-        let owner = self.context.owner.key.clone();
-        // The token first: from now on nobody comes in, whatever becomes of the Secret.
-        if tokio::time::timeout_at(end_of_call(), handovers.close(&owner, name)).await.is_err() {
-            let message = "what was sent is being made an object; ask again".to_owned();
-            return Err(Error::Unavailable(message));
-        }
-        let secret = ObjectRef {
-            kind: WitGvk { group: String::new(), version: "v1".to_owned(), kind: "Secret".to_owned() },
-            namespace: Some(namespace),
-            name: name.to_owned(),
-        };
-        let deleted = self.delete_secret(&secret).await;
-        deleted.map_err(|error| refused(name, &error))
+        self.context.take_back(&handovers, (namespace, name)).await
     }
 
     /// All handovers, and the namespace of the Secret.
@@ -95,21 +86,28 @@ impl HookState {
         let path = store.path(key).map_err(|error| wit_error(&error))?;
         Ok((store, path))
     }
+}
 
+/// Of this type are the Secrets of handovers. A type never changes, so the API server keeps anybody else's Secret of the name from
+/// becoming one.
+const TYPE: &str = "pilothouse.dev/handover";
+
+impl HookContext {
     fn order(&self, task: String, errand: Errand, seconds: u64) -> Order {
-        let plugin = self.context.plugin.name.to_string();
+        let plugin = self.plugin.name.to_string();
         Order { task, errand, time: Duration::from_secs(seconds), plugin }
     }
 
-    /// Opens it, and writes what is to be known of it into the Secret, each time: somebody may have deleted that.
+    /// Opens it, and writes what is to be known of it into the Secret, each time: somebody may have deleted that, or it is of the
+    /// host before this one.
     async fn hand_over(
-        &mut self,
+        &self,
         handovers: &Arc<Handovers>,
         (namespace, name): (&str, &str),
         order: Order,
     ) -> Result<blob::Progress, Error> {
-        let owner = self.context.owner.key.clone();
-        let opening = tokio::time::timeout_at(end_of_call(), handovers.open(&owner, name, order));
+        let owner = &self.owner.key;
+        let opening = tokio::time::timeout_at(end_of_call(), handovers.open(owner, name, order));
         let late = || Error::Unavailable("another one of the name is at its end; ask again".to_owned());
         let Ticket { url, token, certificate } =
             opening.await.map_err(|_| late())?.map_err(|error| wit_error(&error))?;
@@ -119,10 +117,26 @@ impl HookState {
             "ca.crt": STANDARD.encode(certificate),
         });
         let metadata = json!({"name": name, "namespace": namespace});
-        let object = json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data});
-        self.put_secret(object).await.map_err(|error| refused(name, &error))?;
-        let standing = handovers.find(&owner, name);
+        let secret =
+            json!({"apiVersion": "v1", "kind": "Secret", "type": TYPE, "metadata": metadata, "data": data});
+        self.put_secret(secret).await.map_err(|error| refused(name, &error))?;
+        let standing = handovers.find(owner, name);
         Ok(wit_progress(standing.unwrap_or(Standing { ended: None, bytes: 0 })))
+    }
+
+    async fn take_back(&self, handovers: &Handovers, (namespace, name): (String, &str)) -> Result<(), Error> {
+        // The token first: from now on nobody comes in, whatever becomes of the Secret.
+        let closing = handovers.close(&self.owner.key, name);
+        if tokio::time::timeout_at(end_of_call(), closing).await.is_err() {
+            let message = "what was sent is being made an object; ask again".to_owned();
+            return Err(Error::Unavailable(message));
+        }
+        let secret = ObjectRef {
+            kind: WitGvk { group: String::new(), version: "v1".to_owned(), kind: "Secret".to_owned() },
+            namespace: Some(namespace),
+            name: name.to_owned(),
+        };
+        self.delete_secret(&secret).await.map_err(|error| refused(name, &error))
     }
 }
 
@@ -132,7 +146,8 @@ fn refused(name: &str, error: &kube::Error) -> Error {
         kube::Error::Denied(_) => Error::Denied(said),
         kube::Error::Exhausted(_) => Error::Exhausted(said),
         kube::Error::Throttled(_) | kube::Error::Unavailable(_) => Error::Unavailable(said),
-        kube::Error::Conflict(_) => Error::Conflict(said),
+        // Also where the Secret of the name has another type, or another owner.
+        kube::Error::Conflict(_) | kube::Error::Invalid(_) => Error::Conflict(said),
         _ => Error::Credentials(said),
     }
 }
@@ -142,3 +157,6 @@ fn fingerprint<T: std::fmt::Debug>(task: &T) -> String {
     let digest = Sha256::digest(format!("{task:?}"));
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,11 +7,13 @@ use serde_json::Value;
 use super::errors::invalid;
 use super::read::access;
 use crate::action::execute::{ApplyOptions, DeleteOptions, Seen, Tie};
+use crate::action::ownership::OWNER_LABEL;
 use crate::capability::rule::USE;
 use crate::cluster::request::Wanted;
 use crate::object::{Gvk, ObjectKey};
 use crate::plugin::bindings::kube::Error;
 use crate::plugin::bindings::{ObjectRef, WitGvk};
+use crate::plugin::context::HookContext;
 use crate::plugin::instance::HookState;
 
 fn secrets() -> Gvk {
@@ -25,44 +27,62 @@ fn key_of(object: &Value) -> Result<ObjectKey, Error> {
 /// More than the API server keeps in one.
 const LARGEST: u64 = 4 * 1024 * 1024;
 
-impl HookState {
+impl HookContext {
     /// Creates a Secret that is collected with the object at hand. One that is there is an error, and stays as it is.
-    pub(in crate::capability) async fn create_secret(&mut self, object: Value) -> Result<(), Error> {
-        let cx = Arc::clone(&self.context);
-        let resource = cx.resource(&secrets()).await?;
-        cx.pace().await?;
+    pub(in crate::capability) async fn create_secret(&self, object: Value) -> Result<(), Error> {
+        let resource = self.resource(&secrets()).await?;
+        self.pace().await?;
         let key = key_of(&object)?;
-        let created = cx.cluster.executor.create(&cx.actor(), &resource, object, Tie::Reference).await;
-        created.map(drop).map_err(|error| cx.not_written(error, &access(&resource, "create", "", &key)))
+        let created = self.cluster.executor.create(&self.actor(), &resource, object, Tie::Reference).await;
+        created.map(drop).map_err(|error| self.not_written(error, &access(&resource, "create", "", &key)))
     }
 
     /// Puts entries into a Secret, which is created if it is not there. Entries that somebody else put there are a conflict.
-    pub(in crate::capability) async fn put_secret(&mut self, object: Value) -> Result<(), Error> {
-        let cx = Arc::clone(&self.context);
-        let resource = cx.resource(&secrets()).await?;
-        cx.pace().await?;
+    pub(in crate::capability) async fn put_secret(&self, object: Value) -> Result<(), Error> {
+        let resource = self.resource(&secrets()).await?;
+        self.pace().await?;
         let key = key_of(&object)?;
         let how = ApplyOptions { force: false, dry_run: false, strict: None };
-        let (actor, executor) = (cx.actor(), &cx.cluster.executor);
+        let (actor, executor) = (self.actor(), &self.cluster.executor);
         let put = executor.apply(&actor, &resource, object, Tie::Reference, how, Seen::Unknown).await;
-        put.map(drop).map_err(|error| cx.not_written(error, &access(&resource, "patch", "", &key)))
+        put.map(drop).map_err(|error| self.not_written(error, &access(&resource, "patch", "", &key)))
     }
 
-    /// Deletes a Secret that such a call made. One that is not there is as good.
-    pub(in crate::capability) async fn delete_secret(&mut self, secret: &ObjectRef) -> Result<(), Error> {
-        let cx = Arc::clone(&self.context);
-        let (resource, key) = cx.target(secret).await?;
-        cx.pace().await?;
+    /// Deletes a Secret that such a call made for the object at hand. One that is not there is as good, and somebody else's of the
+    /// name stays.
+    pub(in crate::capability) async fn delete_secret(&self, secret: &ObjectRef) -> Result<(), Error> {
+        let (resource, key) = self.target(secret).await?;
+        let delete = access(&resource, "delete", "", &key);
+        self.granted(&delete)?;
+        self.pace().await?;
+        let path = resource.object(key.namespace.as_deref(), &key.name, "");
+        let found = self.fetch(path, &access(&resource, "get", "", &key), LARGEST, Wanted::Metadata).await;
+        let found = match found {
+            Err(Error::NotFound(_)) => return Ok(()),
+            found => found?,
+        };
+        let Some(uid) = uid_of_own(&found, &self.owner.uid) else { return Ok(()) };
+        self.pace().await?;
         let how = DeleteOptions {
             propagation: "Background",
-            uid: None,
+            uid: Some(uid),
             resource_version: None,
             grace_period: None,
         };
-        let deleted = cx.cluster.executor.delete(&cx.actor(), &resource, &key, &how).await;
-        deleted.map(drop).map_err(|error| cx.not_written(error, &access(&resource, "delete", "", &key)))
+        let deleted = self.cluster.executor.delete(&self.actor(), &resource, &key, &how).await;
+        deleted.map(drop).map_err(|error| self.not_written(error, &delete))
     }
+}
 
+/// The uid of an object that is tied to an owner.
+fn uid_of_own(object: &[u8], owner: &str) -> Option<String> {
+    let object: Value = serde_json::from_slice(object).ok()?;
+    let metadata = object.get("metadata")?;
+    let tied = metadata.get("labels")?.get(OWNER_LABEL)?.as_str()? == owner;
+    metadata.get("uid")?.as_str().filter(|_| tied).map(ToOwned::to_owned)
+}
+
+impl HookState {
     /// A Secret for the host's own use, if it is there. The plugin needs the right to `use` it, or to read it anyway; its account
     /// needs RBAC's `get`.
     pub(in crate::capability) async fn refer_to(

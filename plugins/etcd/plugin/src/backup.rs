@@ -10,11 +10,13 @@ mod trial;
 use etcd_api::{BackupState, BackupStatus, EtcdBackupSpec, Verification, names};
 use etcd_core::backup::{Due, due};
 use jiff::{SignedDuration, Timestamp};
-use pilothouse_sdk::{Context, Error, Finalized, Gvk, ObjectRef, Outcome, Reconciler, Resource, Watch};
+use pilothouse_sdk::{
+    Context, Error, Finalized, Gvk, ObjectRef, Outcome, Reconciler, Resource, Watch, merge_difference,
+};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::{merge::difference, object::Metadata, settings::Settings};
+use crate::{object::Metadata, settings::Settings};
 use place::Place;
 use source::Source;
 
@@ -112,7 +114,7 @@ impl BackupObject {
     fn tells(&self, outcome: Outcome, status: &BackupStatus) -> Outcome {
         let status = BackupStatus { observed_generation: self.metadata.generation(), ..status.clone() };
         let after = serde_json::to_value(&status).unwrap_or_default();
-        let outcome = match difference(&self.status, &after) {
+        let outcome = match merge_difference(&self.status, &after) {
             Some(patch) => outcome.status(&patch),
             None => outcome,
         };

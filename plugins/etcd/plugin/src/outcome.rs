@@ -4,16 +4,16 @@ use etcd_core::{
     decision::{ConditionChange, EventNote, Report, Standing},
     spec::Plan,
 };
-use pilothouse_sdk::{Condition, Context, Event, Gvk, ObjectRef, Outcome, State, Watch};
+use pilothouse_sdk::{Condition, Context, Event, Gvk, ObjectRef, Outcome, State, Watch, merge_difference};
 use serde_json::{Map, Value};
 
-use crate::{merge::difference, object::ClusterObject, restore};
+use crate::{object::ClusterObject, restore};
 
 /// The report as outcome of a call. Events are not in it: they are told with the record.
 pub(crate) fn outcome(object: &ClusterObject, report: &Report) -> Outcome {
     let mut outcome = Outcome::new(state(&report.standing)).children(&report.children);
     let after = serde_json::to_value(&report.status).unwrap_or_default();
-    if let Some(patch) = difference(&without_conditions(&object.status), &without_conditions(&after)) {
+    if let Some(patch) = merge_difference(&without_conditions(&object.status), &without_conditions(&after)) {
         outcome = outcome.status(&patch);
     }
     for change in &report.conditions {

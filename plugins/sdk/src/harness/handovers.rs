@@ -104,6 +104,9 @@ impl Handovers {
     }
 }
 
+/// Of this type are the Secrets of handovers: nobody else's of the name becomes one.
+const TYPE: &str = "pilothouse.dev/handover";
+
 fn secret_of(namespace: &str, name: &str) -> ObjectRef {
     ObjectRef {
         kind: Gvk::new("", "v1", "Secret"),
@@ -237,7 +240,8 @@ impl Session {
             "ca.crt": STANDARD.encode("-----BEGIN CERTIFICATE-----"),
         });
         let metadata = json!({"name": name, "namespace": namespace});
-        let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data});
+        let secret =
+            json!({"apiVersion": "v1", "kind": "Secret", "type": TYPE, "metadata": metadata, "data": data});
         let item =
             ApplyItem { object: secret.to_string(), ownership: Ownership::Reference, keep: Vec::new() };
         let applied = self.apply(&[item], ApplyOptions::default());
@@ -254,7 +258,14 @@ impl Session {
     pub(super) fn close_handover(&self, name: &str) -> Result<(), BlobError> {
         let (owner, namespace) = self.handover_owner()?;
         self.cluster.state().handovers.known.remove(&(owner, name.to_owned()));
-        let deleted = self.delete(&secret_of(&namespace, name), &DeleteOptions::default());
+        let secret = secret_of(&namespace, name);
+        let found: Option<Value> =
+            self.cluster.kubectl().get_ref(&secret).map_err(|error| refused(&error))?;
+        if !found.is_some_and(|found| found.get("type").and_then(Value::as_str) == Some(TYPE)) {
+            // Somebody else's of the name stays.
+            return Ok(());
+        }
+        let deleted = self.delete(&secret, &DeleteOptions::default());
         deleted.map(drop).map_err(|error| refused(&error))
     }
 
@@ -268,5 +279,12 @@ impl Session {
 }
 
 fn refused(failure: &KubeError) -> BlobError {
-    error(BlobErrorKind::Credentials, failure.to_string())
+    let kind = match failure {
+        KubeError::Denied(_) => BlobErrorKind::Denied,
+        KubeError::Exhausted(_) => BlobErrorKind::Exhausted,
+        KubeError::Throttled(_) | KubeError::Unavailable(_) => BlobErrorKind::Unavailable,
+        KubeError::Conflict(_) | KubeError::Invalid(_) => BlobErrorKind::Conflict,
+        _ => BlobErrorKind::Credentials,
+    };
+    error(kind, failure.to_string())
 }

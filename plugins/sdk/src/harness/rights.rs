@@ -5,7 +5,10 @@ use serde::Deserialize;
 use super::places::Place;
 use crate::{Denial, KubeError};
 
-/// A rule in RBAC's shape; `*` stands for everything of its list.
+/// Subresources that a rule has to name, as the host has it.
+const BY_NAME: [&str; 3] = ["exec", "ephemeralcontainers", "proxy"];
+
+/// A rule in RBAC's shape; `*` stands for everything of its list, but for what has to be named.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Rule {
@@ -31,13 +34,19 @@ pub(super) struct Access<'a> {
 impl Rule {
     fn allows(&self, access: &Access<'_>) -> bool {
         let holds = |list: &[String], wanted: &str| list.iter().any(|entry| entry == "*" || entry == wanted);
-        let of_any = access.resource.split_once('/').map(|(_, subresource)| format!("*/{subresource}"));
+        let subresource = access.resource.split_once('/').map(|(_, subresource)| subresource);
+        let resource = match subresource {
+            Some(by_name) if BY_NAME.contains(&by_name) => self.resources.contains(&access.resource),
+            Some(other) => {
+                holds(&self.resources, &access.resource) || self.resources.contains(&format!("*/{other}"))
+            }
+            None => holds(&self.resources, &access.resource),
+        };
         let named = |list: &[String], wanted: &Option<String>| {
             list.is_empty() || wanted.as_ref().is_some_and(|wanted| list.contains(wanted))
         };
         holds(&self.api_groups, &access.group)
-            && (holds(&self.resources, &access.resource)
-                || of_any.is_some_and(|any| self.resources.contains(&any)))
+            && resource
             && holds(&self.verbs, access.verb)
             && named(&self.resource_names, &access.name)
             && named(&self.namespaces, &access.namespace)

@@ -159,6 +159,22 @@ fn without_the_right_in_manifest_and_cluster_nothing_is_run_or_evicted() {
 }
 
 #[test]
+fn a_manifest_that_asks_for_everything_has_not_asked_for_commands() {
+    for everything in ["'*'", "'*/exec'"] {
+        let cluster = cluster();
+        let uid = uid(&cluster);
+        let hook = move |ctx: &Context, _: &_| {
+            let error = ctx.kube().exec("freeze", 0, &freeze(&uid)).unwrap_err();
+            assert!(matches!(error, KubeError::Denied(_)), "{error}");
+            Ok(Outcome::ready())
+        };
+        let manifest = MANIFEST.replace("pods/exec, pods/eviction", everything);
+        script::runner(&cluster, hook).manifest(&manifest).unwrap().settle().unwrap();
+        assert_eq!((reason(&cluster).as_str(), cluster.commands().len()), ("Reconciled", 0));
+    }
+}
+
+#[test]
 fn what_a_command_did_outlives_the_host_and_the_command_is_run_again() {
     let runs = Rc::new(RefCell::new(0));
     let counter = Rc::clone(&runs);

@@ -6,6 +6,7 @@ use pilothouse_sdk::{
     BlobErrorKind, Context, Download, Error, Gvk, ObjectRef, Outcome, Store, TransferState, Upload,
     harness::{Cluster, Runner},
 };
+use serde_json::json;
 
 use crate::script::{self, app_ref, cluster};
 
@@ -124,4 +125,35 @@ fn what_is_stored_is_handed_out_and_only_from_stores_that_were_granted() {
     assert_eq!(cluster.hand_out(&token).unwrap(), b"content");
     assert_eq!(cluster.hand_in(&token, b"x").unwrap_err().kind, BlobErrorKind::Invalid);
     assert!(cluster.handover_token("default", "theirs").is_none());
+}
+
+#[test]
+fn a_secret_of_somebody_else_is_in_the_way_and_stays() {
+    let cluster = cluster();
+    let theirs = json!({"apiVersion": "v1", "kind": "Secret", "type": "Opaque", "data": {"password": "eA=="},
+        "metadata": {"name": "dump", "namespace": "default"}});
+    cluster.create([theirs]).unwrap();
+    let mut runner = runner(&cluster, |ctx| {
+        assert_eq!(ctx.blob().open_upload("dump", &upload()).unwrap_err().kind, BlobErrorKind::Conflict);
+        ctx.blob().close("dump")?;
+        Ok(Outcome::ready())
+    });
+    runner.settle().unwrap();
+    assert_eq!(reason(&cluster), "Reconciled");
+    let secret = ObjectRef::new(Gvk::new("", "v1", "Secret"), "default", "dump");
+    assert!(cluster.objects().contains(&secret));
+    assert!(cluster.handover_token("default", "dump").is_none());
+}
+
+#[test]
+fn without_the_right_to_write_the_secret_nothing_is_opened() {
+    let cluster = cluster();
+    let hook = |ctx: &Context| {
+        assert_eq!(ctx.blob().open_upload("dump", &upload()).unwrap_err().kind, BlobErrorKind::Denied);
+        Ok(Outcome::ready())
+    };
+    let manifest = MANIFEST.replace("create, patch, delete", "use");
+    script::runner(&cluster, move |ctx, _| hook(ctx)).manifest(&manifest).unwrap().settle().unwrap();
+    assert_eq!(reason(&cluster), "Reconciled");
+    assert!(cluster.handover_token("default", "dump").is_none());
 }

@@ -117,7 +117,9 @@ fn context(client: ::kube::Client, verbs: &str, given: bool) -> HookContext {
     );
     let manifest = Manifest::parse(&manifest).unwrap();
     let service_account = Some("ops/backup".to_owned());
-    let spec = GrantSpec { all_requested: given, service_account, ..GrantSpec::default() };
+    let kube = if given { manifest.rights.kube.clone() } else { Vec::new() };
+    // Which does not speak of commands.
+    let spec = GrantSpec { kube, all_requested: true, service_account, ..GrantSpec::default() };
     let gvk = Arc::new(Gvk::new("example.com", "v1", "App"));
     let name: Arc<str> = Arc::from("backup");
     HookContext {
@@ -134,6 +136,7 @@ fn context(client: ::kube::Client, verbs: &str, given: bool) -> HookContext {
         egress: Arc::default(),
         transfers: None,
         commands: Some(Commands::new(Metrics::default()).0),
+        handovers: None,
         announcer: None,
     }
 }
