@@ -18,7 +18,8 @@ pub mod read;
 mod situation;
 mod verify;
 
-pub use act::{Act, Role};
+pub use act::{Act, Role, Token};
 pub use decide::decide;
-pub use observed::{Need, Observed, command_at_hand, dump_name, needs};
+pub use observed::{Need, Observed, command_at_hand, needs, task_name};
 pub use situation::{Decision, Note, Object, Standing};
+pub(crate) use situation::{STARTING, token_time};

@@ -58,6 +58,11 @@ pub enum ManifestError {
         /// What is wrong, and what to do.
         what: String,
     },
+    /// The host did not say its image.
+    #[error(
+        "the backup plugin's setting `image` is missing: set it to the host's own image, which Jobs hand their data over with"
+    )]
+    NoImage,
 }
 
 impl ManifestError {
@@ -75,6 +80,7 @@ pub(crate) fn check(order: &Order<'_>) -> Result<(), ManifestError> {
     }
     storage(order)?;
     if strategy.job.is_some() {
+        host_image(&order.settings.image)?;
         dump(order)?;
         let tries = order.plan.verification.level == backup_api::Level::Restore;
         if tries {
@@ -85,6 +91,11 @@ pub(crate) fn check(order: &Order<'_>) -> Result<(), ManifestError> {
         dump(order)?;
     }
     Ok(())
+}
+
+/// The image that brings data to the host and back.
+pub(crate) fn host_image(image: &str) -> Result<(), ManifestError> {
+    if image.is_empty() { Err(ManifestError::NoImage) } else { Ok(()) }
 }
 
 fn storage(order: &Order<'_>) -> Result<(), ManifestError> {

@@ -44,7 +44,10 @@ pub enum PolicyError {
     Schedule(#[from] ScheduleError),
     /// Its strategy or storage cannot be used.
     #[error("spec.{0}")]
-    Manifest(#[from] ManifestError),
+    Manifest(ManifestError),
+    /// The host does not say what has to be known for it.
+    #[error("{0}")]
+    Host(ManifestError),
     /// It is about nothing.
     #[error("spec.subjects: name at least one")]
     NoSubjects,
@@ -121,7 +124,10 @@ pub fn check(policy: &BackupPolicySpec, namespace: &str, settings: &Settings) ->
     if restores && job.is_some_and(|job| job.preset.is_none() && job.restore.is_none()) {
         wrong.push(PolicyError::NoRestore);
     }
-    wrong.extend(unmakeable(policy, namespace, settings).map(PolicyError::from));
+    wrong.extend(unmakeable(policy, namespace, settings).map(|error| match error {
+        ManifestError::NoImage => PolicyError::Host(error),
+        ManifestError::Plan { .. } => PolicyError::Manifest(error),
+    }));
     wrong
 }
 
@@ -210,6 +216,21 @@ mod tests {
             let wrong = wrong(&change);
             assert!(wrong.iter().any(|wrong| wrong.contains(said)), "{change}: {wrong:?}");
         }
+    }
+
+    #[test]
+    fn jobs_need_the_image_of_the_host_and_snapshots_of_etcd_do_not() {
+        let said = |strategy: Value, kind: &str| {
+            let group = if kind == "EtcdCluster" { "etcd.database.coreos.com" } else { "" };
+            let policy = serde_json::from_value(json!({
+                "subjects": [{"apiGroup": group, "kind": kind}], "storage": {"url": "s3://bucket"}, "strategy": strategy,
+            }));
+            let wrong = check(&policy.unwrap(), "shop", &Settings { image: String::new() });
+            wrong.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+        };
+        let job = json!({"job": {"preset": "mariadb", "parameters": {"host": "db"}}});
+        assert!(said(job, "Service").starts_with("the backup plugin's setting `image` is missing"));
+        assert_eq!(said(json!({"etcd": {}}), "EtcdCluster"), "");
     }
 
     #[test]

@@ -1,12 +1,16 @@
 //! The core's acts as requests.
 
 use backup_core::{
-    backup::{Act, observed::CheckSeen},
+    backup::{
+        Act,
+        observed::{CheckSeen, ExecSeen},
+    },
     manifest::ObjectName,
 };
 use pilothouse_sdk::{Context, DeleteOptions, Error, Gvk, ObjectRef, Ownership, Propagation};
+use serde_json::Value;
 
-use crate::{object::create, store};
+use crate::{object::create, quiesce, snapshot, store};
 
 /// What came of an act.
 pub(crate) enum Done {
@@ -14,6 +18,8 @@ pub(crate) enum Done {
     Yes,
     /// How far the reading is that was begun, or found.
     Checking(CheckSeen),
+    /// How far the command is that was begun, or found.
+    Executing(ExecSeen),
 }
 
 /// Does it. Twice is as good as once.
@@ -23,12 +29,18 @@ pub(crate) enum Done {
 pub(crate) fn perform(ctx: &Context, namespace: &str, act: &Act) -> Result<Done, Error> {
     match act {
         Act::Nothing => {}
-        Act::Create { objects, .. } => {
+        Act::Create { token, objects, .. } => {
+            if let Some(token) = token {
+                store::open(ctx, namespace, token)?;
+            }
             for object in objects {
-                create(ctx, object, Ownership::Reference)?;
+                create(ctx, object, ownership(object))?;
             }
         }
-        Act::Delete { objects, .. } => {
+        Act::Delete { token, objects, .. } => {
+            if let Some(token) = token {
+                ctx.blob().close(token)?;
+            }
             for object in objects {
                 delete(ctx, object)?;
             }
@@ -39,14 +51,17 @@ pub(crate) fn perform(ctx: &Context, namespace: &str, act: &Act) -> Result<Done,
         Act::ForgetCheck { name } => ctx.blob().forget(name),
         Act::DeleteObject(object) => store::delete(ctx, namespace, object)?,
         Act::WriteEntry { object, text } => store::put(ctx, namespace, object, text)?,
-        Act::Exec(_) | Act::OpenUpload(_) | Act::OpenDownload(_) | Act::Close { .. } => {
-            return Err(Error::permanent(
-                "NotSupported",
-                "this version takes no backups by Jobs and runs no commands",
-            ));
-        }
+        Act::Exec(command) => return Ok(Done::Executing(quiesce::exec(ctx, namespace, command))),
+        Act::Open(token) => store::open(ctx, namespace, token)?,
+        Act::Close { name } => ctx.blob().close(name)?,
     }
     Ok(Done::Yes)
+}
+
+/// Snapshots are the data itself: they stay when their `Backup` goes, unless the core has them deleted.
+fn ownership(object: &Value) -> Ownership {
+    let kind = object.get("kind").and_then(Value::as_str);
+    if kind == Some(snapshot::KIND) { Ownership::None } else { Ownership::Reference }
 }
 
 fn delete(ctx: &Context, object: &ObjectName) -> Result<(), Error> {

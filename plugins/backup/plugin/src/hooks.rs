@@ -12,7 +12,6 @@ use pilothouse_sdk::{
 use serde_json::{Value, json};
 
 use crate::{
-    backup::unsupported,
     look,
     object::{Of, Policy, create, gvk},
 };
@@ -35,11 +34,6 @@ impl LifecycleHook for Changes {
 
     fn run(&self, ctx: &Context, task: &Task) -> Result<HookStep, Error> {
         let announcement = told(&task.announced);
-        if let Ok(Parameters::Backup { plan, .. }) = task.parameters::<Parameters>()
-            && let Some(why) = unsupported(&plan)
-        {
-            return Ok(HookStep::refused("NotSupported", why));
-        }
         let seen = seen(ctx, &announcement, &task.parameters)?;
         Ok(match lifecycle::run(&announcement, &task.parameters, &seen) {
             Move::Create(object) => {

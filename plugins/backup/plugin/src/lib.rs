@@ -9,11 +9,16 @@
 
 mod act;
 mod backup;
+mod etcd;
 mod hooks;
+mod job;
 mod look;
 mod object;
 mod policy;
+mod quiesce;
 mod restore;
+mod settings;
+mod snapshot;
 mod store;
 
 use pilothouse_sdk::{export, export_hooks};

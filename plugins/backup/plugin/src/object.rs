@@ -3,7 +3,7 @@
 use backup_api::{
     BackupPolicySpec, BackupPolicyStatus, BackupSpec, BackupStatus, RestoreSpec, RestoreStatus, names,
 };
-use pilothouse_sdk::{Context, Error, Gvk, KubeError, ObjectRef, Patch, Resource, merge_difference};
+use pilothouse_sdk::{Context, Error, Gvk, Kube, KubeError, ObjectRef, Patch, Resource, merge_difference};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
@@ -87,7 +87,19 @@ impl<K: Kind> Of<K> {
     /// # Errors
     /// As for any request; what is there and cannot be read is permanent.
     pub(crate) fn read(ctx: &Context, namespace: &str, name: &str) -> Result<Option<Self>, Error> {
-        let found: Option<Value> = ctx.kube().get_ref(&ObjectRef::new(gvk(K::NAME), namespace, name))?;
+        Self::read_with(&ctx.kube(), namespace, name)
+    }
+
+    /// The same from the API server itself.
+    ///
+    /// # Errors
+    /// As for [`read`](Self::read).
+    pub(crate) fn read_live(ctx: &Context, namespace: &str, name: &str) -> Result<Option<Self>, Error> {
+        Self::read_with(&ctx.kube().live(), namespace, name)
+    }
+
+    fn read_with(kube: &Kube, namespace: &str, name: &str) -> Result<Option<Self>, Error> {
+        let found: Option<Value> = kube.get_ref(&ObjectRef::new(gvk(K::NAME), namespace, name))?;
         found.map(|found| Self::from_json(found.to_string())).transpose()
     }
 

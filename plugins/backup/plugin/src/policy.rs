@@ -14,7 +14,6 @@ use backup_core::{
     lifecycle::is_about,
     plan,
     retention::{Candidate, Context as Keeping, expired},
-    settings::Settings,
 };
 use jiff::{Timestamp, tz::TimeZone};
 use pilothouse_sdk::{
@@ -24,8 +23,8 @@ use pilothouse_sdk::{
 use serde_json::{Value, json};
 
 use crate::{
-    backup::Words,
     object::{Backup, Of, Policy, create, gvk},
+    settings,
 };
 
 /// Names of policies of what they are about change: it is looked at again after so long in any case.
@@ -43,8 +42,7 @@ impl Reconciler for Policies {
         let Some(mut policy) = Of::<Policy>::read(ctx, &namespace, &found.metadata.name)? else {
             return Ok(Outcome::ready());
         };
-        let settings: Settings = ctx.config::<Option<Words>>()?.unwrap_or_default().into();
-        let wrong = plan::check(&policy.spec, &namespace, &settings);
+        let wrong = plan::check(&policy.spec, &namespace, &settings::read(ctx)?);
         if !wrong.is_empty() {
             let wrong: Vec<String> = wrong.iter().map(ToString::to_string).collect();
             return Ok(Outcome::stalled("InvalidPolicy", wrong.join("; ")));
@@ -134,22 +132,34 @@ fn by_the_clock(ctx: &Context, policy: &mut Of<Policy>, own: &[&Taken]) -> Resul
     }
     status.next_schedule_time = next;
     status.last_success_time = own.iter().filter_map(|backup| backup.succeeded_at()).max();
-    // Before anything is created: the same time is not due twice.
-    policy.write(ctx, &status)?;
     for (subject, scheduled, replaces) in &begun {
-        for name in replaces {
-            delete(ctx, &policy.metadata.namespace, name)?;
-        }
-        let (namespace, name) = (&policy.metadata.namespace, &policy.metadata.name);
-        let backup = due::backup(namespace, name, &policy.spec, subject, *scheduled);
-        create(ctx, &backup, Ownership::None)?;
+        begin(ctx, policy, (subject, *scheduled), replaces)?;
     }
+    // After what was due was created: whoever dies between the two does it again, and the same time has the same name.
+    policy.write(ctx, &status)?;
     if !begun.is_empty() {
         return Ok(Some(Duration::from_secs(1)));
     }
     let wait =
         next.map(|next| Duration::try_from(next.duration_since(now)).unwrap_or(Duration::from_secs(1)));
     Ok(Some(wait.unwrap_or(LOOK_AGAIN).clamp(Duration::from_secs(1), LOOK_AGAIN)))
+}
+
+/// Creates what is due, in the place of others where that is asked for.
+fn begin(
+    ctx: &Context,
+    policy: &Of<Policy>,
+    (subject, scheduled): (&SubjectReference, Timestamp),
+    replaces: &[String],
+) -> Result<(), Error> {
+    let (namespace, name) = (&policy.metadata.namespace, &policy.metadata.name);
+    let backup = due::backup(namespace, name, &policy.spec, subject, scheduled);
+    let own = backup.pointer("/metadata/name").and_then(Value::as_str);
+    // It may be there already, and does not replace itself.
+    for other in replaces.iter().filter(|other| Some(other.as_str()) != own) {
+        delete(ctx, namespace, other)?;
+    }
+    create(ctx, &backup, Ownership::None)
 }
 
 fn stands(subject: SubjectReference, last: Timestamp, of_subject: &[&&Taken]) -> SubjectStatus {

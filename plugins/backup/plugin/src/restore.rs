@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use backup_api::{RestoreStatus, names};
 use backup_core::{
-    backup::Standing,
+    backup::{
+        Standing,
+        observed::{CheckSeen, TaskSeen},
+    },
     place::Place,
     restore::{Decision, Need, Object, Observed, Order, aside_name, decide, needs, task_name},
     settings::Settings,
@@ -14,14 +17,11 @@ use pilothouse_sdk::{Context, Error, Finalized, Outcome, Ownership, Reconciler, 
 
 use crate::{
     act::{Done, perform},
-    backup::{Words, publish},
-    look,
+    backup::{ANSWERS, AT_ONCE, ROUNDS, publish},
+    etcd, job, look,
     object::{self, Of, create},
-    store,
+    settings, store,
 };
-
-const ROUNDS: u32 = 8;
-const AT_ONCE: Duration = Duration::from_millis(50);
 
 /// Puts backups back.
 #[derive(Debug)]
@@ -47,38 +47,15 @@ fn drive(ctx: &Context, found: &Of<object::Restore>) -> Result<Finalized, Error>
     let Some(mut found) = Of::<object::Restore>::read(ctx, &namespace, &found.metadata.name)? else {
         return Ok(Finalized::Done);
     };
-    let settings: Settings = ctx.config::<Option<Words>>()?.unwrap_or_default().into();
+    let settings = settings::read(ctx)?;
     for round in 1.. {
-        let status = found.status()?;
-        let (spec, name) = (found.spec.clone(), found.metadata.name.clone());
-        let object =
-            Object { namespace: &namespace, name: &name, deleting: found.is_deleting(), spec: &spec };
-        if spec.job.is_some() || status.plan.as_ref().is_some_and(|plan| plan.strategy.job.is_some()) {
-            if object.deleting {
-                return Ok(Finalized::Done);
-            }
-            let why = "this version puts back what etcd and volumeSnapshot took only";
-            return Ok(Finalized::waiting(Outcome::stalled("NotSupported", why)));
-        }
-        let mut seen = observe(ctx, &object, &status)?;
-        let now = Timestamp::try_from(ctx.now()).unwrap_or_default();
-        let mut decision = decide(object, &status, &seen, &settings, now);
-        if found.write(ctx, &decision.status)? {
-            publish(ctx, &decision.notes);
-        }
-        if let Some(check) = carry_out(ctx, &namespace, &decision.order)? {
-            seen.check = check;
-            decision = decide(object, &decision.status, &seen, &settings, now);
-            if found.write(ctx, &decision.status)? {
-                publish(ctx, &decision.notes);
-            }
-        }
+        let decision = advance(ctx, &mut found, &settings)?;
         if decision.released {
             return Ok(Finalized::Done);
         }
         if decision.next != Some(Duration::ZERO) || round >= ROUNDS {
             let next = if round >= ROUNDS { Some(AT_ONCE) } else { decision.next };
-            return Ok(Finalized::waiting(outcome(&object, &decision, next)));
+            return Ok(Finalized::waiting(outcome(&found, &decision, next)));
         }
         if !found.refresh(ctx)? {
             break;
@@ -87,15 +64,34 @@ fn drive(ctx: &Context, found: &Of<object::Restore>) -> Result<Finalized, Error>
     Ok(Finalized::Done)
 }
 
-fn carry_out(
-    ctx: &Context,
-    namespace: &str,
-    order: &Order,
-) -> Result<Option<backup_core::backup::observed::CheckSeen>, Error> {
+/// One round.
+fn advance(ctx: &Context, found: &mut Of<object::Restore>, settings: &Settings) -> Result<Decision, Error> {
+    let (metadata, spec, deleting) = (found.metadata.clone(), found.spec.clone(), found.is_deleting());
+    let (namespace, name) = (&metadata.namespace, &metadata.name);
+    let object = Object { namespace, name, deleting, spec: &spec };
+    let mut status = found.status()?;
+    let mut seen = observe(ctx, &object, &status)?;
+    let now = Timestamp::try_from(ctx.now()).unwrap_or_default();
+    let mut answers = 0;
+    loop {
+        let decision = decide(object, &status, &seen, settings, now);
+        if found.write(ctx, &decision.status)? {
+            publish(ctx, &decision.notes);
+        }
+        answers += 1;
+        match carry_out(ctx, namespace, &decision.order)? {
+            Some(check) if answers < ANSWERS => seen.check = check,
+            _ => return Ok(decision),
+        }
+        status = decision.status;
+    }
+}
+
+fn carry_out(ctx: &Context, namespace: &str, order: &Order) -> Result<Option<CheckSeen>, Error> {
     match order {
         Order::Act(act) => match perform(ctx, namespace, act)? {
             Done::Checking(check) => Ok(Some(check)),
-            Done::Yes => Ok(None),
+            Done::Yes | Done::Executing(_) => Ok(None),
         },
         // It outlives the restore: it is the way back.
         Order::CreateBackup(backup) => create(ctx, backup, Ownership::None).map(|()| None),
@@ -118,19 +114,25 @@ fn observe(ctx: &Context, object: &Object<'_>, status: &RestoreStatus) -> Result
                     seen.object = store::look(ctx, object.namespace, &place);
                 }
             }
-            Need::Task => {
-                if let Some(plan) = &status.plan {
-                    let label = task_name(object, status);
-                    seen.task = look::etcd_restore(ctx, object.namespace, &plan.target.name, &label);
-                }
-            }
-            Need::Check | Need::Download => {}
+            Need::Download => seen.download = store::token(ctx, &task_name(object, status)),
+            Need::Task => seen.task = task(ctx, object, status),
+            // It is looked at by beginning it.
+            Need::Check => {}
         }
     }
     Ok(seen)
 }
 
-fn outcome(object: &Object<'_>, decision: &Decision, next: Option<Duration>) -> Outcome {
+/// What puts the data back.
+fn task(ctx: &Context, object: &Object<'_>, status: &RestoreStatus) -> TaskSeen {
+    let (name, Some(plan)) = (task_name(object, status), &status.plan) else { return TaskSeen::Absent };
+    match plan.strategy.job {
+        Some(_) => job::look(ctx, object.namespace, &name),
+        None => etcd::restore(ctx, object.namespace, &plan.target.name, &name),
+    }
+}
+
+fn outcome(found: &Of<object::Restore>, decision: &Decision, next: Option<Duration>) -> Outcome {
     let status = &decision.status;
     let message = status.message.clone();
     let outcome = match decision.standing() {
@@ -138,16 +140,23 @@ fn outcome(object: &Object<'_>, decision: &Decision, next: Option<Duration>) -> 
         Standing::Progressing => Outcome::progressing(format!("{:?}", status.phase), message),
         Standing::Stalled => Outcome::stalled("RestoreFailed", message),
     };
-    let outcome = if status.run.is_some() {
-        let aside = look::own(names::BACKUP, object.namespace, &aside_name(object));
-        let target =
-            status.plan.iter().map(|plan| look::etcd("EtcdRestore", object.namespace, &plan.target.name));
-        target.map(Watch::object).fold(outcome.watch(aside), Outcome::watch)
-    } else {
-        outcome
-    };
+    let outcome = watches(found, status).into_iter().fold(outcome, Outcome::watch);
     match next {
         Some(next) => outcome.requeue_after(next.max(AT_ONCE)),
         None => outcome,
     }
+}
+
+/// What tells of the backup of the present data and of what puts the data back.
+fn watches(found: &Of<object::Restore>, status: &RestoreStatus) -> Vec<Watch> {
+    let (Some(_), Some(plan)) = (&status.run, &status.plan) else { return Vec::new() };
+    let metadata = &found.metadata;
+    let (namespace, name) = (&metadata.namespace, &metadata.name);
+    let object = Object { namespace, name, deleting: found.is_deleting(), spec: &found.spec };
+    let mut watches = match plan.strategy.job {
+        Some(_) => job::watches(namespace, &task_name(&object, status)),
+        None => vec![etcd::watch_restore(namespace, &plan.target.name)],
+    };
+    watches.push(look::own(names::BACKUP, namespace, &aside_name(&object)));
+    watches
 }

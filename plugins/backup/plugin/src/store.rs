@@ -2,12 +2,15 @@
 
 use backup_api::Storage;
 use backup_core::{
-    backup::observed::{CheckSeen, Looked},
+    backup::{
+        Token,
+        observed::{CheckSeen, Looked, TokenSeen},
+    },
     place::Place,
 };
 use pilothouse_sdk::{
-    Blob, BlobErrorKind, Context, Error, Progress, Proof, PutCondition, SecretKey, Store, Transfer,
-    TransferState,
+    Blob, BlobErrorKind, Context, Download, Error, Progress, Proof, PutCondition, SecretKey, Store, Transfer,
+    TransferState, Upload,
 };
 
 /// The store of a storage; Secrets are those of the namespace.
@@ -51,6 +54,39 @@ pub(crate) fn put(ctx: &Context, namespace: &str, place: &Place, text: &str) -> 
     Ok(ctx.blob().put(&store, &place.key, text.as_bytes(), &PutCondition::None).map(drop)?)
 }
 
+/// Gives a token out, or finds it, and writes its Secret.
+///
+/// # Errors
+/// As for any request. That the object is there already is none: a host that was begun anew is asked for a token of a Job that has
+/// done its work.
+pub(crate) fn open(ctx: &Context, namespace: &str, token: &Token) -> Result<(), Error> {
+    let blob = ctx.blob();
+    let opened = match token {
+        Token::Upload(upload) => {
+            let store = store(&upload.object.storage, namespace);
+            let key = upload.object.key.clone();
+            blob.open_upload(
+                &upload.name,
+                &Upload { store, key, max_bytes: upload.max_size, time: upload.time },
+            )
+        }
+        Token::Download(download) => {
+            let store = store(&download.object.storage, namespace);
+            let key = download.object.key.clone();
+            blob.open_download(&download.name, &Download { store, key, time: download.time })
+        }
+    };
+    match opened {
+        Err(error) if error.kind == BlobErrorKind::Conflict => Ok(()),
+        opened => Ok(opened.map(drop)?),
+    }
+}
+
+/// Whether the host knows a token. What was done with it does not matter.
+pub(crate) fn token(ctx: &Context, name: &str) -> TokenSeen {
+    if ctx.blob().opened(name).is_some() { TokenSeen::Open } else { TokenSeen::Closed }
+}
+
 /// Begins to read an object behind the call, or looks how far that is.
 pub(crate) fn check(blob: &Blob, name: &str, (namespace, place): (&str, &Place), sha256: &str) -> CheckSeen {
     let proof = Proof { sha256: Some(sha256.to_owned()), sha256_trailer: false };
@@ -71,7 +107,8 @@ fn seen(progress: Progress) -> CheckSeen {
             CheckSeen::Done { size: progress.bytes, sha256: progress.sha256.unwrap_or_default() }
         }
         TransferState::Failed { reason, message } => {
-            CheckSeen::Failed { passing: reason == "Unavailable", why: message }
+            let passing = ["Unavailable", "StoreUnavailable", "Exhausted"].contains(&reason.as_str());
+            CheckSeen::Failed { passing, why: message }
         }
     }
 }

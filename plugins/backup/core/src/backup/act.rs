@@ -13,20 +13,19 @@ pub enum Act {
     Nothing,
     /// Begin a command in a pod, or find it: one name is one command, whose end is kept until the host forgets all.
     Exec(Command),
-    /// Give out a token for one object: whoever has it may write that one object, once, whole or not at all. The token goes into a
-    /// Secret of this name. Opened twice, it is the same one.
-    OpenUpload(Upload),
-    /// The same for reading one object.
-    OpenDownload(Download),
+    /// Give out a token. Opened twice, it is the same one.
+    Open(Box<Token>),
     /// Take a token back and its Secret away. When it has been done, nothing appears under the key any more.
     Close {
         /// Name of the upload or download.
         name: String,
     },
-    /// Create what reads the data, or tries it. What is there already is left alone.
+    /// Create what reads the data, tries it or puts it back. What is there already is left alone.
     Create {
         /// What for.
         role: Role,
+        /// Given out first: a pod whose Secret is not there would wait for it.
+        token: Option<Box<Token>>,
         /// The objects.
         objects: Vec<Value>,
     },
@@ -34,6 +33,8 @@ pub enum Act {
     Delete {
         /// What for.
         role: Role,
+        /// Name of the token, which is taken back first: a host that was begun anew knows nothing of it, but its Secret is still there.
+        token: Option<String>,
         /// The objects.
         objects: Vec<ObjectName>,
     },
@@ -101,6 +102,15 @@ pub struct Command {
     pub timeout: Duration,
 }
 
+/// A token for one object, in a Secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Token {
+    /// Whoever has it may write the object, once, whole or not at all.
+    Upload(Upload),
+    /// Whoever has it may read the object.
+    Download(Download),
+}
+
 /// A token to read one object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Download {
@@ -108,6 +118,8 @@ pub struct Download {
     pub name: String,
     /// The object.
     pub object: Place,
+    /// How long it is good for. Always the same for the same object: another time would be another token.
+    pub time: Duration,
 }
 
 /// A token to write one object.
@@ -119,4 +131,6 @@ pub struct Upload {
     pub object: Place,
     /// No more bytes than this.
     pub max_size: u64,
+    /// How long it is good for. Always the same for the same object.
+    pub time: Duration,
 }

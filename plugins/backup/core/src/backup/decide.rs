@@ -4,7 +4,7 @@ use backup_api::{Artefact, BackupPhase, BackupPlan, BackupStatus, Run, Step};
 use jiff::Timestamp;
 
 use super::{
-    act::{Act, Role, Upload},
+    act::{Act, Role},
     hooks,
     observed::{Observed, Product, TaskSeen, TokenSeen},
     situation::{Decision, LATER, Object, SOON, Situation},
@@ -109,29 +109,23 @@ impl Situation<'_> {
 
     /// The data is read by something that is not us.
     fn data(&self, run: &Run) -> Decision {
-        if let Some(why) = self.stop() {
+        if let Some(why) = self.stop_task(run, &self.seen.dump) {
             return self.fail(run, why);
         }
-        let uploads = self.plan.strategy.job.is_some();
         match &self.seen.dump {
             TaskSeen::Unknown(why) => self.wait(LATER, format!("the task cannot be looked at: {why}")),
             TaskSeen::Succeeded(product) => self.read(run, product),
             TaskSeen::Failed(why) => self.fail(run, why.clone()),
             TaskSeen::Leaving => self.wait(SOON, "waiting until a task of before is gone"),
             // Also while it runs: a host that was begun anew has forgotten all tokens.
-            TaskSeen::Absent | TaskSeen::Running(_) if uploads && self.seen.upload == TokenSeen::Closed => {
-                self.open(run)
+            TaskSeen::Running(how) | TaskSeen::Stuck(how) => {
+                match self.token(run, Role::Dump).filter(|_| self.seen.upload == TokenSeen::Closed) {
+                    Some(token) => self.act(Act::Open(token), "a token for one object is given out"),
+                    None => self.wait(LATER, how.clone()),
+                }
             }
-            TaskSeen::Running(how) => self.wait(LATER, how.clone()),
-            TaskSeen::Absent => self.create_dump(run),
+            TaskSeen::Absent | TaskSeen::Partly => self.create_dump(run),
         }
-    }
-
-    fn open(&self, run: &Run) -> Decision {
-        let Some(object) = self.place(run) else { return self.fail(run, "the plan names no storage") };
-        let upload =
-            Upload { name: self.task(run, Role::Dump.word()), max_size: object.storage.max_size.0, object };
-        self.act(Act::OpenUpload(upload), "a token for one object is given out")
     }
 
     fn create_dump(&self, run: &Run) -> Decision {
@@ -140,7 +134,8 @@ impl Situation<'_> {
         }
         match manifest::dump(&self.order(run)) {
             Ok(objects) => {
-                self.act(Act::Create { role: Role::Dump, objects }, "the data is about to be read")
+                let token = self.token(run, Role::Dump);
+                self.act(Act::Create { role: Role::Dump, token, objects }, "the data is about to be read")
             }
             Err(why) => self.fail(&Run { last: true, ..run.clone() }, why.to_string()),
         }

@@ -158,9 +158,15 @@ impl Situation<'_> {
         match seen {
             TaskSeen::Absent | TaskSeen::Leaving => None,
             TaskSeen::Unknown(why) => Some(self.wait(LATER, format!("the task cannot be looked at: {why}"))),
-            TaskSeen::Running(_) | TaskSeen::Succeeded(_) | TaskSeen::Failed(_) => {
+            TaskSeen::Partly
+            | TaskSeen::Running(_)
+            | TaskSeen::Stuck(_)
+            | TaskSeen::Succeeded(_)
+            | TaskSeen::Failed(_) => {
                 let objects = manifest::names(&self.order(run), role);
-                Some(self.act(Act::Delete { role, objects }, "what is not needed any more is taken away"))
+                let token = self.plan.strategy.job.is_some().then(|| self.task(run, role.word()));
+                let act = Act::Delete { role, token, objects };
+                Some(self.act(act, "what is not needed any more is taken away"))
             }
         }
     }

@@ -259,6 +259,9 @@ impl Situation<'_> {
             ExecSeen::Exited(code, said) if said.is_empty() => End::Badly(format!("it ended with {code}")),
             ExecSeen::Exited(code, said) => End::Badly(format!("it ended with {code}: {said}")),
             ExecSeen::Unreachable(why) => End::Lost(why.clone()),
+            // What releases is asked for until it was heard: rights come back.
+            ExecSeen::Refused(why) if hook.post => End::Lost(why.clone()),
+            ExecSeen::Refused(why) => End::Badly(why.clone()),
             ExecSeen::Unknown => End::Lost("its end was not heard of".to_owned()),
         }
     }

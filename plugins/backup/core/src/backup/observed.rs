@@ -57,6 +57,8 @@ pub enum ExecSeen {
     Exited(i32, String),
     /// It could not be delivered, or its end could not be heard.
     Unreachable(String),
+    /// It was not begun, that is certain, and why.
+    Refused(String),
 }
 
 /// A token for one object.
@@ -77,8 +79,12 @@ pub enum TaskSeen {
     /// There are none, and no pods of them.
     #[default]
     Absent,
+    /// Some of them are there. To create all of them again does no harm.
+    Partly,
     /// They are at work, and how far.
     Running(String),
+    /// They wait for something that may never come, such as an image.
+    Stuck(String),
     /// They are done.
     Succeeded(Product),
     /// They are not going to be.
@@ -206,10 +212,10 @@ pub fn needs(object: &Object<'_>, plan: &BackupPlan, status: &BackupStatus) -> V
     needs
 }
 
-/// Name of what reads the data in the attempt at hand; after the last one, in that.
-pub fn dump_name(object: &str, status: &BackupStatus) -> String {
+/// Name of what reads or tries the data in the attempt at hand, and of its token; after the last one, in that.
+pub fn task_name(object: &str, status: &BackupStatus, role: Role) -> String {
     let attempt = status.run.as_ref().map_or(status.attempts, |run| run.attempt);
-    naming::task(object, Role::Dump.word(), attempt)
+    naming::task(object, role.word(), attempt)
 }
 
 /// The command that [`Observed::exec`] is about, by its name.

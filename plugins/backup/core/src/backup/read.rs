@@ -36,12 +36,15 @@ pub fn job(job: Option<&Value>, pods: &[Value]) -> TaskSeen {
         return if writes { product(pods) } else { TaskSeen::Succeeded(Product::default()) };
     }
     // A container that failed decides: the other one would wait for it in vain.
-    if let Some(why) = pods.iter().find_map(failed_container) {
+    if let Some(why) = pods.iter().find_map(failed_pod) {
         return TaskSeen::Failed(why);
     }
     if let Some(failed) = condition("Failed") {
         let (reason, message) = (text(failed, "/reason"), text(failed, "/message"));
         return TaskSeen::Failed(format!("the Job failed: {reason}: {message}"));
+    }
+    if let Some(why) = pods.iter().find_map(stuck_container) {
+        return TaskSeen::Stuck(why);
     }
     TaskSeen::Running(pods.iter().find_map(waiting).unwrap_or_else(|| "the Job is running".to_owned()))
 }
@@ -50,14 +53,37 @@ fn statuses(pod: &Value) -> impl Iterator<Item = &Value> {
     list(pod, "/status/initContainerStatuses").chain(list(pod, "/status/containerStatuses"))
 }
 
-fn failed_container(pod: &Value) -> Option<String> {
-    statuses(pod).find_map(|status| {
-        let ended = status.pointer("/state/terminated")?;
-        let code = ended.get("exitCode").and_then(Value::as_i64).filter(|code| *code != 0)?;
-        let (name, reason) = (text(status, "/name"), text(ended, "/reason"));
-        let said = last_line(text(ended, "/message"));
-        Some(format!("container {name} ended with {code} ({reason}){said}"))
-    })
+/// Why a pod failed, if it did: its containers in the order of their ends, for the others failed by the first, or the pod itself, which a
+/// node may have put out before any container could say something.
+fn failed_pod(pod: &Value) -> Option<String> {
+    let mut failed: Vec<(&str, String)> = statuses(pod).filter_map(failed_container).collect();
+    failed.sort_by(|a, b| a.0.cmp(b.0));
+    if !failed.is_empty() {
+        let words: Vec<String> = failed.into_iter().map(|(_, why)| why).collect();
+        return Some(words.join("; "));
+    }
+    let (reason, message) = (text(pod, "/status/reason"), text(pod, "/status/message"));
+    (text(pod, "/status/phase") == "Failed")
+        .then(|| format!("its pod failed ({reason}){}", last_line(message)))
+}
+
+/// When a container ended, and how, if it did not end well.
+fn failed_container(status: &Value) -> Option<(&str, String)> {
+    let ended = status.pointer("/state/terminated")?;
+    let code = ended.get("exitCode").and_then(Value::as_i64).filter(|code| *code != 0)?;
+    let (name, reason) = (text(status, "/name"), text(ended, "/reason"));
+    let said = last_line(&own_words(text(ended, "/message")));
+    Some((text(ended, "/finishedAt"), format!("container {name} ended with {code} ({reason}){said}")))
+}
+
+/// What the host's image leaves is `{"reason","message"}`; databases leave plain text.
+fn own_words(said: &str) -> String {
+    let told: Option<Value> = serde_json::from_str(said).ok();
+    told.as_ref()
+        .map(|told| text(told, "/message"))
+        .filter(|told| !told.is_empty())
+        .unwrap_or(said)
+        .to_owned()
 }
 
 /// The last line of what a container said, for people; it is cut where it is long.
@@ -66,21 +92,23 @@ fn last_line(said: &str) -> String {
     if line.is_empty() { line } else { format!(": {line}") }
 }
 
-/// Why a pod does not begin, if it says so.
-fn waiting(pod: &Value) -> Option<String> {
-    let of_container = statuses(pod).find_map(|status| {
+/// What keeps a container from beginning and may never pass, such as an image that is nowhere.
+fn stuck_container(pod: &Value) -> Option<String> {
+    statuses(pod).find_map(|status| {
         let waiting = status.pointer("/state/waiting")?;
         let reason = text(waiting, "/reason");
         let usual = ["PodInitializing", "ContainerCreating", ""];
         (!usual.contains(&reason)).then(|| {
             format!("container {} waits: {reason}: {}", text(status, "/name"), text(waiting, "/message"))
         })
-    });
-    of_container.or_else(|| {
-        let unscheduled = list(pod, "/status/conditions")
-            .find(|it| text(it, "/type") == "PodScheduled" && text(it, "/status") == "False")?;
-        Some(format!("its pod waits for a node: {}", text(unscheduled, "/message")))
     })
+}
+
+/// What a pod waits for that comes with time.
+fn waiting(pod: &Value) -> Option<String> {
+    let unscheduled = list(pod, "/status/conditions")
+        .find(|it| text(it, "/type") == "PodScheduled" && text(it, "/status") == "False")?;
+    Some(format!("its pod waits for a node: {}", text(unscheduled, "/message")))
 }
 
 /// What the container `transfer` told of its end. The database's container cannot write there.
@@ -153,9 +181,8 @@ pub fn snapshots(expected: usize, objects: &[Value]) -> TaskSeen {
             last_line(why).trim_start_matches(": ")
         ));
     }
-    // Some of them may not have been created yet: creating them again does no harm.
     if objects.len() < expected {
-        return TaskSeen::Absent;
+        return TaskSeen::Partly;
     }
     let ready = objects.iter().filter(|object| flag(object, "/status/readyToUse")).count();
     if ready < expected {
@@ -216,14 +243,34 @@ mod tests {
     fn what_a_pod_waits_for_is_told() {
         let waits = json!({"waiting": {"reason": "ErrImagePull", "message": "no such image"}});
         let seen = job(Some(&dump(json!({}))), &[pod("Pending", waits, json!({}))]);
-        assert_eq!(
-            seen,
-            TaskSeen::Running("container transfer waits: ErrImagePull: no such image".to_owned())
-        );
+        assert_eq!(seen, TaskSeen::Stuck("container transfer waits: ErrImagePull: no such image".to_owned()));
         let unscheduled = json!({"status": {"phase": "Pending", "conditions": [
             {"type": "PodScheduled", "status": "False", "message": "0/3 nodes are available"}]}});
         let TaskSeen::Running(why) = job(Some(&dump(json!({}))), &[unscheduled]) else { panic!("it fails") };
         assert!(why.contains("0/3 nodes"));
+    }
+
+    #[test]
+    fn the_container_that_failed_first_is_named_first_in_its_own_words() {
+        let at = |time: &str, code: i64, message: &str| {
+            let mut ended = ended(code, message);
+            ended["terminated"]["finishedAt"] = json!(time);
+            ended
+        };
+        let cut = r#"{"reason": "Unavailable", "message": "the stream was cut"}"#;
+        let pods = [pod("Failed", at("2026-01-01T00:00:01Z", 1, cut), at("2026-01-01T00:00:02Z", 141, ""))];
+        let TaskSeen::Failed(why) = job(Some(&dump(json!({}))), &pods) else { panic!("it goes on") };
+        assert_eq!(
+            why,
+            "container transfer ended with 1 (Error): the stream was cut; container dump ended with 141 (Error)"
+        );
+    }
+
+    #[test]
+    fn a_pod_that_its_node_put_out_failed_though_no_container_says_so() {
+        let out = json!({"status": {"phase": "Failed", "reason": "Evicted", "message": "The node was low on memory."}});
+        let TaskSeen::Failed(why) = job(Some(&dump(json!({}))), &[out]) else { panic!("it goes on") };
+        assert_eq!(why, "its pod failed (Evicted): The node was low on memory.");
     }
 
     #[test]
@@ -260,7 +307,7 @@ mod tests {
         assert!(matches!(snapshots(2, &[ready.clone(), json!({})]), TaskSeen::Running(_)));
         assert_eq!(
             snapshots(2, std::slice::from_ref(&ready)),
-            TaskSeen::Absent,
+            TaskSeen::Partly,
             "the other one is to be created"
         );
         let TaskSeen::Succeeded(product) = snapshots(2, &[ready.clone(), ready]) else { panic!("not done") };

@@ -7,7 +7,10 @@ use backup_api::{
 };
 use jiff::{SignedDuration, Timestamp};
 
-use super::{act::Act, observed::Observed};
+use super::{
+    act::{Act, Download, Role, Token, Upload},
+    observed::{Observed, TaskSeen},
+};
 use crate::{manifest, naming, place::Place, settings::Settings};
 
 /// How soon to look again at what nobody tells of.
@@ -16,6 +19,10 @@ pub(crate) const SOON: Duration = Duration::from_secs(2);
 pub(crate) const LATER: Duration = Duration::from_secs(10);
 /// How long after the first attempt the second one begins; each further one waits twice as long.
 const PAUSE: SignedDuration = SignedDuration::from_secs(10);
+/// How long a task may wait for what may never come: longer than a registry is away for a moment.
+pub(crate) const STARTING: SignedDuration = SignedDuration::from_mins(5);
+/// No token is good for longer.
+const WEEK: Duration = Duration::from_hours(7 * 24);
 
 /// A `Backup` as it was read.
 #[derive(Debug, Clone, Copy)]
@@ -171,6 +178,16 @@ impl Situation<'_> {
         self.late().then(|| format!("not done within {}", self.plan.timeout))
     }
 
+    /// The same for a step that waits for a task, with what that said last.
+    pub(crate) fn stop_task(&self, run: &Run, task: &TaskSeen) -> Option<String> {
+        let last_word = match task {
+            TaskSeen::Stuck(why) if self.since(run.since) >= STARTING => return Some(why.clone()),
+            TaskSeen::Stuck(how) | TaskSeen::Running(how) | TaskSeen::Unknown(how) => format!(": {how}"),
+            _ => String::new(),
+        };
+        self.stop().map(|why| format!("{why}{last_word}"))
+    }
+
     pub(crate) fn deadline(&self) -> Timestamp {
         let began = self.status.started_at.unwrap_or(self.now);
         began.saturating_add(self.plan.timeout.signed()).unwrap_or(Timestamp::MAX)
@@ -200,6 +217,16 @@ impl Situation<'_> {
         naming::task(self.object.name, word, run.attempt)
     }
 
+    /// The token of a Job of an attempt; none where there is no Job.
+    pub(crate) fn token(&self, run: &Run, role: Role) -> Option<Box<Token>> {
+        let object = self.plan.strategy.job.as_ref().and_then(|_| self.place(run))?;
+        let (name, time) = (self.task(run, role.word()), token_time(self.plan.timeout));
+        Some(Box::new(match role {
+            Role::Dump => Token::Upload(Upload { name, max_size: object.storage.max_size.0, object, time }),
+            Role::Trial | Role::Restore => Token::Download(Download { name, object, time }),
+        }))
+    }
+
     pub(crate) fn deletes(&self) -> bool {
         self.object.spec.deletion_policy.unwrap_or(self.plan.deletion_policy) == DeletionPolicy::Delete
     }
@@ -226,6 +253,11 @@ impl Situation<'_> {
             snapshots: std::collections::BTreeMap::new(),
         }
     }
+}
+
+/// How long a token is good for that is given out within so long a time.
+pub(crate) fn token_time(timeout: backup_api::Duration) -> Duration {
+    Duration::from(timeout).saturating_add(LATER).min(WEEK)
 }
 
 fn phase(run: &Run) -> BackupPhase {

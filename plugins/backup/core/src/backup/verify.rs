@@ -3,7 +3,7 @@
 use backup_api::{Artefact, Level, Run, Step};
 
 use super::{
-    act::{Act, Download, Role},
+    act::{Act, Role},
     observed::{CheckSeen, Looked, TaskSeen, TokenSeen},
     situation::{Decision, LATER, SOON, Situation},
 };
@@ -60,25 +60,25 @@ impl Situation<'_> {
 
     /// A scratch database is made from it.
     pub(super) fn trial(&self, run: &Run) -> Decision {
-        if let Some(why) = self.stop() {
-            return self.fail(run, why);
+        if let Some(why) = self.stop_task(run, &self.seen.trial) {
+            return self.fail(run, format!("the trial restore: {why}"));
         }
         match &self.seen.trial {
-            TaskSeen::Absent | TaskSeen::Running(_) if self.seen.download == TokenSeen::Closed => {
-                let Some(object) = self.place(run) else {
-                    return self.fail(run, "the plan names no storage");
-                };
-                let name = self.task(run, Role::Trial.word());
-                self.act(Act::OpenDownload(Download { name, object }), "a token to read it is given out")
-            }
             TaskSeen::Unknown(why) => self.wait(LATER, format!("the trial cannot be looked at: {why}")),
-            TaskSeen::Running(how) => self.wait(LATER, format!("trial restore: {how}")),
+            TaskSeen::Running(how) | TaskSeen::Stuck(how) => {
+                match self.token(run, Role::Trial).filter(|_| self.seen.download == TokenSeen::Closed) {
+                    Some(token) => self.act(Act::Open(token), "a token to read it is given out"),
+                    None => self.wait(LATER, format!("trial restore: {how}")),
+                }
+            }
             TaskSeen::Leaving => self.wait(SOON, "waiting until a trial of before is gone"),
             TaskSeen::Failed(why) => self.fail(run, format!("the trial restore failed: {why}")),
             TaskSeen::Succeeded(_) => self.go(run, Step::Catalogue),
-            TaskSeen::Absent => match manifest::trial(&self.order(run)) {
+            TaskSeen::Absent | TaskSeen::Partly => match manifest::trial(&self.order(run)) {
                 Ok(objects) => {
-                    self.act(Act::Create { role: Role::Trial, objects }, "a scratch database is made from it")
+                    let token = self.token(run, Role::Trial);
+                    let act = Act::Create { role: Role::Trial, token, objects };
+                    self.act(act, "a scratch database is made from it")
                 }
                 Err(why) => self.fail(&Run { last: true, ..run.clone() }, why.to_string()),
             },

@@ -12,9 +12,10 @@ use super::{
 };
 use crate::{
     backup::{
-        Act, Note, Role, Standing,
+        Act, Note, Role, STARTING, Standing, Token,
         act::Download,
         observed::{CheckSeen, Looked, TaskSeen, TokenSeen},
+        token_time,
     },
     naming,
     place::Place,
@@ -289,25 +290,34 @@ impl Look<'_> {
             // What is done is done, though it be late.
             TaskSeen::Succeeded(_) => return self.go(run.clone(), RestoreStep::Clean),
             TaskSeen::Failed(why) => return self.fail(run, why.clone()),
-            TaskSeen::Absent | TaskSeen::Running(_) | TaskSeen::Leaving | TaskSeen::Unknown(_) => {}
+            TaskSeen::Stuck(why) if self.now.duration_since(run.since) >= STARTING => {
+                return self.fail(run, why.clone());
+            }
+            _ => {}
         }
         if let Some(why) = self.stop(since) {
             return self.fail(run, why);
         }
-        let needs_token = source.plan.strategy.job.is_some() && self.seen.download == TokenSeen::Closed;
         match &self.seen.task {
-            TaskSeen::Absent | TaskSeen::Running(_) if needs_token => {
-                let name = manifest::task(&self.object, run.attempt);
-                let object = Place::new(&source.plan.storage, &source.artefact.key);
-                self.act(
-                    Order::Act(Act::OpenDownload(Download { name, object })),
-                    "a token to read it is given out",
-                )
-            }
             TaskSeen::Absent => self.create(run, source, since),
-            TaskSeen::Running(how) | TaskSeen::Unknown(how) => self.wait(LATER, how.clone()),
+            TaskSeen::Running(how) | TaskSeen::Stuck(how) => {
+                match self.token(run, source).filter(|_| self.seen.download == TokenSeen::Closed) {
+                    Some(token) => self.act(Order::Act(Act::Open(token)), "a token to read it is given out"),
+                    None => self.wait(LATER, how.clone()),
+                }
+            }
+            TaskSeen::Unknown(how) => self.wait(LATER, how.clone()),
             _ => self.wait(SOON, "waiting until a task of before is gone"),
         }
+    }
+
+    /// The token of the Job of an attempt; none where there is no Job.
+    fn token(&self, run: &RestoreRun, source: &Source) -> Option<Box<Token>> {
+        source.plan.strategy.job.as_ref()?;
+        let name = manifest::task(&self.object, run.attempt);
+        let object = Place::new(&source.plan.storage, &source.artefact.key);
+        let download = Download { name, object, time: token_time(self.object.spec.timeout) };
+        Some(Box::new(Token::Download(download)))
     }
 
     fn create(&self, run: &RestoreRun, source: &Source, since: Timestamp) -> Decision {
@@ -315,7 +325,8 @@ impl Look<'_> {
         let seconds = u64::try_from(left.as_secs()).unwrap_or(1);
         match manifest::restore(&self.object, source, run, self.settings, seconds) {
             Ok(object) => {
-                let act = Act::Create { role: Role::Restore, objects: vec![object] };
+                let token = self.token(run, source);
+                let act = Act::Create { role: Role::Restore, token, objects: vec![object] };
                 self.act(Order::Act(act), "the data is being put back")
             }
             Err(why) => self.fail(run, why.to_string()),
@@ -334,9 +345,13 @@ impl Look<'_> {
             return self.act(Order::Act(Act::Close { name }), "the token is taken back");
         }
         match &self.seen.task {
-            TaskSeen::Running(_) | TaskSeen::Succeeded(_) | TaskSeen::Failed(_) if !self.is_of_others() => {
+            TaskSeen::Running(_) | TaskSeen::Stuck(_) | TaskSeen::Succeeded(_) | TaskSeen::Failed(_)
+                if !self.is_of_others() =>
+            {
                 let objects = vec![manifest::restore_name(&self.object, source, run)];
-                let act = Act::Delete { role: Role::Restore, objects };
+                let token = source.plan.strategy.job.as_ref();
+                let token = token.map(|_| manifest::task(&self.object, run.attempt));
+                let act = Act::Delete { role: Role::Restore, token, objects };
                 return self.act(Order::Act(act), "what is not needed any more is taken away");
             }
             TaskSeen::Leaving if run.failure.is_some() => {

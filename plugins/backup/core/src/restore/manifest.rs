@@ -61,6 +61,7 @@ pub(super) fn restore(
     let Some(job) = &plan.strategy.job else {
         return etcd::restore(object.namespace, &name, &plan.target, &plan.storage, &source.artefact);
     };
+    manifest::host_image(&settings.image)?;
     let label = naming::limited(object.name, 63);
     manifest::restore_job(&JobOrder {
         namespace: object.namespace,

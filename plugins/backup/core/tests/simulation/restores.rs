@@ -7,7 +7,7 @@ use backup_api::{
 };
 use backup_core::{
     backup::{
-        Act,
+        Act, Token,
         observed::{CheckSeen, Looked, Product, TaskSeen, TokenSeen},
     },
     lifecycle::BackupSeen,
@@ -161,17 +161,28 @@ impl World {
             }
             Order::Act(Act::Nothing) => {}
             Order::Act(Act::StartCheck { .. }) => drop(self.check.get_or_insert(now)),
-            Order::Act(Act::OpenDownload(download)) => self.tokens.push(download.name.clone()),
+            Order::Act(Act::Open(token)) => self.open(token),
             Order::Act(Act::Close { name }) => self.tokens.retain(|token| token != name),
-            Order::Act(Act::Create { objects, .. }) => {
+            Order::Act(Act::Create { token, objects, .. }) => {
+                self.open(token.as_ref().unwrap());
                 let run = self.status.run.as_ref().unwrap();
                 assert!(run.step == RestoreStep::Restore && run.touched_at.is_some(), "not announced");
                 let name = objects[0]["metadata"]["name"].as_str().unwrap().to_owned();
                 self.jobs.entry(name).or_insert((now, None));
                 self.data = Data::Partial;
             }
-            Order::Act(Act::Delete { objects, .. }) => drop(self.jobs.remove(&objects[0].name)),
+            Order::Act(Act::Delete { token, objects, .. }) => {
+                self.tokens.retain(|known| Some(known) != token.as_ref());
+                self.jobs.remove(&objects[0].name);
+            }
             Order::Act(other) => panic!("a restore does not do this: {other:?}"),
+        }
+    }
+
+    fn open(&mut self, token: &Token) {
+        let Token::Download(download) = token else { panic!("a restore writes nothing: {token:?}") };
+        if !self.tokens.contains(&download.name) {
+            self.tokens.push(download.name.clone());
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use backup_api::{BackupPlan, BackupSpec, BackupStatus, Step};
 use backup_core::{
     backup::{
-        Act, Need, Observed, Role, command_at_hand,
+        Act, Need, Observed, Role, Token, command_at_hand,
         observed::{CheckSeen, ExecSeen, Looked, PodSeen, Product, TaskSeen, TokenSeen},
     },
     key::ENTRY,
@@ -347,26 +347,24 @@ impl World {
                 assert_eq!(command_at_hand(&self.status).as_ref(), Some(&command.name), "not announced");
                 self.exec(command);
             }
-            Act::OpenUpload(upload) => {
-                during(&[Step::Data]);
-                self.tokens.insert(upload.name.clone(), upload.object.key.clone());
-            }
-            Act::OpenDownload(download) => {
-                during(&[Step::Trial]);
-                self.tokens.insert(download.name.clone(), String::new());
+            Act::Open(token) => {
+                during(&[Step::Data, Step::Trial]);
+                self.open(token);
             }
             Act::Close { name } => {
                 during(&[Step::Tidy, Step::Clean]);
                 self.tokens.remove(name);
             }
-            Act::Create { role, objects } => {
+            Act::Create { role, token, objects } => {
+                self.open(token.as_ref().unwrap());
                 during(if *role == Role::Dump { &[Step::Data] } else { &[Step::Trial] });
                 let name = objects[0]["metadata"]["name"].as_str().unwrap().to_owned();
                 assert_eq!(name, self.name(*role));
                 self.create(*role, name);
             }
-            Act::Delete { role, objects } => {
+            Act::Delete { role, token, objects } => {
                 during(&[Step::Tidy, Step::Clean, Step::Remove]);
+                self.tokens.remove(token.as_ref().unwrap());
                 assert_eq!(objects[0].name, self.name(*role));
                 let now = self.now;
                 if let Some(job) = self.jobs.get_mut(&objects[0].name) {
@@ -391,6 +389,15 @@ impl World {
                     self.store.insert(object.key.clone(), (text.len() as u64, "entry".to_owned()));
                 }
             }
+        }
+    }
+
+    fn open(&mut self, token: &Token) {
+        match token {
+            Token::Upload(upload) => {
+                self.tokens.insert(upload.name.clone(), upload.object.key.clone());
+            }
+            Token::Download(download) => drop(self.tokens.insert(download.name.clone(), String::new())),
         }
     }
 

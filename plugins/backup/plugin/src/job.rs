@@ -1,0 +1,41 @@
+//! Jobs and their pods.
+
+use backup_core::backup::{observed::TaskSeen, read};
+use pilothouse_sdk::{Context, Gvk, Kube, KubeError, ObjectRef, Watch};
+use serde_json::Value;
+
+/// Kubernetes' own label of a Job's pods.
+const LABEL: &str = "batch.kubernetes.io/job-name";
+
+fn reference(namespace: &str, name: &str) -> ObjectRef {
+    ObjectRef::new(Gvk::new("batch", "v1", "Job"), namespace, name)
+}
+
+fn pods() -> Gvk {
+    Gvk::new("", "v1", "Pod")
+}
+
+/// How a Job stands. That it is not there is believed of the API server only: one that was just created would be left behind.
+pub(crate) fn look(ctx: &Context, namespace: &str, name: &str) -> TaskSeen {
+    let kube = ctx.kube().only(["metadata", "status"]);
+    let seen = match found(&kube, namespace, name) {
+        Ok((None, _)) => found(&kube.live(), namespace, name),
+        seen => seen,
+    };
+    match seen {
+        Ok((job, pods)) => read::job(job.as_ref(), &pods),
+        Err(error) => TaskSeen::Unknown(error.to_string()),
+    }
+}
+
+fn found(kube: &Kube, namespace: &str, name: &str) -> Result<(Option<Value>, Vec<Value>), KubeError> {
+    let job = kube.get_ref(&reference(namespace, name))?;
+    let pods = kube.clone().list_ref(pods(), namespace).labels(format!("{LABEL}={name}")).all()?;
+    Ok((job, pods))
+}
+
+/// What tells of a Job.
+pub(crate) fn watches(namespace: &str, name: &str) -> Vec<Watch> {
+    let pods = Watch::selected(pods(), namespace, format!("{LABEL}={name}"));
+    vec![Watch::object(reference(namespace, name)), pods]
+}
