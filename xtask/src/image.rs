@@ -98,6 +98,11 @@ pub(crate) fn bare_host() -> Result<Archive> {
     assemble(Form::Host, Form::Host.tag(), &build::host()?, &[])
 }
 
+/// The name of that, for those who name it elsewhere.
+pub(crate) fn host_tag() -> &'static str {
+    Form::Host.tag()
+}
+
 /// What an operator project's own Dockerfile makes: the host with the Helm plugin, and the project's charts.
 ///
 /// # Errors
