@@ -30,4 +30,4 @@ if [ -n "${MARIADB_DATABASE-}" ]; then
     printf 'CREATE DATABASE IF NOT EXISTS `%s`;\n' "$(printf %s "$MARIADB_DATABASE" | sed 's/`/``/g')" >> /tmp/init.sql
 fi
 exec mariadbd --no-defaults --datadir="$data" --socket=/run/mysqld/mysqld.sock --pid-file=/run/mysqld/mysqld.pid \
-    --bind-address=0.0.0.0 --init-file=/tmp/init.sql "$@"
+    --character-set-server=utf8mb4 --bind-address=0.0.0.0 --init-file=/tmp/init.sql "$@"

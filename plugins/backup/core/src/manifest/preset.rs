@@ -19,7 +19,7 @@ use backup_api::Preset;
 /// Begins the script of a dump, whose files `transfer` has to be able to read under its own user: says at the end, and only then, with what code it ended. `transfer` waits for that.
 pub(super) const TELL: &str = r#"set -eu
 umask 022
-tell() { code=$?; printf %s "$code" > /pilothouse/status.new; mv /pilothouse/status.new /pilothouse/status; exit "$code"; }
+tell() { code=$?; printf %s "$code" > /exchange/status.new; mv /exchange/status.new /exchange/status; exit "$code"; }
 trap tell EXIT
 trap 'exit 143' TERM INT
 "#;
@@ -37,12 +37,12 @@ pub(super) const READ: &str = r#"set -eu
 umask 022
 whole() {
   tries=0
-  until [ -e /pilothouse/status ]; do
+  until [ -e /exchange/status ]; do
     tries=$((tries + 1))
     [ "$tries" -le 60 ] || return 1
     sleep 1
   done
-  [ "$(cat /pilothouse/status)" = 0 ]
+  [ "$(cat /exchange/status)" = 0 ]
 }
 "#;
 /// Ends the script of a restore or a trial.

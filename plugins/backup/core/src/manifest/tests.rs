@@ -107,6 +107,17 @@ fn every_container_is_hardened_and_knows_nothing_of_the_cluster() {
 }
 
 #[test]
+fn nothing_is_mounted_over_the_hosts_program() {
+    for (name, job) in all() {
+        for container in containers(&job) {
+            for mount in container["volumeMounts"].as_array().unwrap() {
+                assert_ne!(mount["mountPath"], "/pilothouse", "{name}: a container could not begin");
+            }
+        }
+    }
+}
+
+#[test]
 fn the_token_is_for_the_transfer_alone_and_the_password_for_the_databases_tools() {
     for (name, job) in all() {
         assert!(
@@ -166,7 +177,7 @@ fn ran_with(job: &Value, tool: &str, lines: &str, status: Option<&str>) -> (i32,
     std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     std::fs::write(place.join("data"), "").unwrap();
     let here = format!("{}/", place.display());
-    let script = script(job).replace("/pilothouse/", &here).replace("/scratch/", &here);
+    let script = script(job).replace("/exchange/", &here).replace("/scratch/", &here);
     let path = format!("{}:{}", place.join("bin").display(), std::env::var("PATH").unwrap());
     let ended = std::process::Command::new("sh")
         .args(["-c", &script])
