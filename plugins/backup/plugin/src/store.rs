@@ -33,6 +33,7 @@ pub(crate) fn look(ctx: &Context, namespace: &str, place: &Place) -> Looked {
     match ctx.blob().head(&store(&place.storage, namespace), &place.key) {
         Ok(Some(object)) => Looked::Present(object.size),
         Ok(None) => Looked::Absent,
+        Err(error) if error.kind == BlobErrorKind::Credentials => Looked::Lost(error.message),
         Err(error) => Looked::Unknown(error.message),
     }
 }

@@ -14,6 +14,8 @@ use crate::{manifest, place::Place};
 const LINGERING: SignedDuration = SignedDuration::from_mins(5);
 /// A storage that does not answer for so long is not asked any more whether something was left in it.
 const PATIENCE: SignedDuration = SignedDuration::from_hours(1);
+/// A Secret that is not there for so long is not waited for by an object that is being deleted.
+const LOGIN: SignedDuration = SignedDuration::from_secs(30);
 
 impl Situation<'_> {
     /// It is whole: what was needed for it is taken away.
@@ -174,17 +176,19 @@ impl Situation<'_> {
     /// Deletes the object and its entry, until both are seen to be gone.
     fn erase(&self, run: &Run) -> Option<Decision> {
         let object = self.place(run)?;
-        self.erase_one(&object, &self.seen.object)
-            .or_else(|| self.erase_one(&object.entry(), &self.seen.entry))
+        self.erase_one(run, &object, &self.seen.object)
+            .or_else(|| self.erase_one(run, &object.entry(), &self.seen.entry))
     }
 
-    fn erase_one(&self, object: &Place, seen: &Looked) -> Option<Decision> {
+    fn erase_one(&self, run: &Run, object: &Place, seen: &Looked) -> Option<Decision> {
         match seen {
             Looked::Absent => None,
+            // With a namespace goes the Secret as well, and what is in the storage stays.
+            Looked::Lost(_) if self.object.deleting && self.since(run.since) >= LOGIN => None,
             Looked::Present(_) => {
                 Some(self.act(Act::DeleteObject(object.clone()), format!("{} is deleted", object.uri())))
             }
-            Looked::Unknown(why) => {
+            Looked::Unknown(why) | Looked::Lost(why) => {
                 let message =
                     format!("{} is to be deleted, but the storage does not answer: {why}", object.uri());
                 Some(self.wait(LATER, message))

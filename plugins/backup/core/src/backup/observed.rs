@@ -109,6 +109,8 @@ pub struct Product {
 pub enum Looked {
     /// The store did not say.
     Unknown(String),
+    /// It cannot be asked: the Secret that says who one is is not there, or of no use.
+    Lost(String),
     /// There is none.
     Absent,
     /// It has so many bytes.

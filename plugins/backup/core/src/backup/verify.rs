@@ -21,7 +21,9 @@ impl Situation<'_> {
             return self.fail(run, "the status does not tell what was written");
         };
         match &self.seen.object {
-            Looked::Unknown(why) => return self.wait(LATER, format!("the storage does not answer: {why}")),
+            Looked::Unknown(why) | Looked::Lost(why) => {
+                return self.wait(LATER, format!("the storage does not answer: {why}"));
+            }
             Looked::Absent => return self.fail(run, format!("there is no object {}", object.uri())),
             Looked::Present(size) if *size != artefact.size => {
                 let why = format!("{} has {size} bytes instead of {}", object.uri(), artefact.size);
@@ -94,7 +96,9 @@ impl Situation<'_> {
             return self.fail(run, "the status does not tell what was written");
         };
         match &self.seen.entry {
-            Looked::Unknown(why) => self.wait(LATER, format!("the storage does not answer: {why}")),
+            Looked::Unknown(why) | Looked::Lost(why) => {
+                self.wait(LATER, format!("the storage does not answer: {why}"))
+            }
             Looked::Present(_) => self.go(run, Step::Tidy),
             Looked::Absent => {
                 let entry = catalogue::Entry::of(&self.object, self.plan, artefact);

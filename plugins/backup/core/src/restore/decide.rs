@@ -207,7 +207,9 @@ impl Look<'_> {
         // Where only a key was given, the size is not known before.
         let known = source.artefact.size;
         match &self.seen.object {
-            Looked::Unknown(why) => return self.wait(LATER, format!("the storage does not answer: {why}")),
+            Looked::Unknown(why) | Looked::Lost(why) => {
+                return self.wait(LATER, format!("the storage does not answer: {why}"));
+            }
             Looked::Absent => return self.failed(format!("there is no object {}", object.uri())),
             Looked::Present(size) if known > 0 && *size != known => {
                 return self.failed(format!("{} has {size} bytes instead of {known}", object.uri()));

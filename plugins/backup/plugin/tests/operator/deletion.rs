@@ -1,6 +1,6 @@
 //! What becomes of backups and their artefacts when they are deleted.
 
-use pilothouse_sdk::harness::StoreFault;
+use pilothouse_sdk::{DeleteOptions, Gvk, ObjectRef, harness::StoreFault};
 use serde_json::{Value, json};
 
 use crate::{
@@ -70,6 +70,26 @@ fn a_backup_that_is_deleted_while_it_is_taken_leaves_nothing() {
         assert_eq!(scene.cluster.stored_keys(STORE), [""; 0]);
         assert!(token.is_none_or(|token| is_closed(&scene.cluster, &token)));
         scene.nothing_is_left("deleted");
+    }
+}
+
+#[test]
+fn a_namespace_that_goes_is_not_held_by_its_backups_when_the_login_is_gone() {
+    let login = ObjectRef::new(Gvk::new("", "v1", "Secret"), NAMESPACE, "login");
+    let mut finished = taken(&json!({"deletionPolicy": "Delete"}));
+    let mut running = Scene::new();
+    running.actors.fate("dump", &[Fate::Hangs]);
+    running.back_up("b", &database_subject(), &of_database(&json!({})));
+    running.play(3);
+    assert_eq!(running.backup("b").0, "Running");
+    for (scene, left) in [(&mut finished, 2), (&mut running, 0)] {
+        scene.cluster.kubectl().delete_ref(&login, &DeleteOptions::default()).unwrap();
+        scene.delete("Backup", "b");
+        scene.play(5);
+        assert!(scene.get("Backup", "b").is_some(), "the Secret may come back");
+        scene.play(60);
+        assert!(scene.get("Backup", "b").is_none(), "{}", scene.status("Backup", "b"));
+        assert_eq!(scene.cluster.stored_keys(STORE).len(), left);
     }
 }
 
