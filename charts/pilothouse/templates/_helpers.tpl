@@ -45,6 +45,15 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- end -}}
 {{- end -}}
 
+{{/* What plugins may do, as the host reads it. Jobs of backups run the host's own image, which only this chart knows. */}}
+{{- define "pilothouse.grants" -}}
+{{- $grants := deepCopy .Values.grants -}}
+{{- with $grants.plugins.backup -}}
+{{- $_ := set . "settings" (merge (default dict .settings) (dict "image" (include "pilothouse.image" $))) -}}
+{{- end -}}
+{{- toYaml $grants -}}
+{{- end -}}
+
 {{- define "pilothouse.leaseName" -}}
 {{- default (include "pilothouse.fullname" .) .Values.leaderElection.id -}}
 {{- end -}}
