@@ -1,6 +1,8 @@
 //! Container images without a Docker daemon: a few files in the form of `docker save`, which `ctr`, `docker load`, `podman
 //! load` and `skopeo` read. The same content gives the same bytes, and so the same image.
 
+mod unpack;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
@@ -44,6 +46,11 @@ impl Archive {
     pub fn tag(&mut self, tag: &str) -> &mut Self {
         self.tags.push(tag.to_owned());
         self
+    }
+
+    /// The same under another name alone.
+    pub fn renamed(&self, tag: &str) -> Self {
+        Self { tags: vec![tag.to_owned()], ..self.clone() }
     }
 
     /// The image's names.

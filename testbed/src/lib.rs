@@ -7,6 +7,8 @@
 pub mod binaries;
 pub mod busybox;
 pub mod cluster;
+pub mod databases;
+pub mod debian;
 pub mod error;
 pub mod etcd_images;
 pub mod image;

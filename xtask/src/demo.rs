@@ -12,6 +12,7 @@ use crate::steps::{Terminal, say};
 use crate::{build, demo::access::Access};
 
 pub(crate) mod access;
+mod database;
 mod etcd;
 mod from_chart;
 mod hello;
@@ -31,11 +32,11 @@ use scene::Scene;
 use stage::{Pod, Process, Stage};
 
 /// The scenes that can be played.
-pub(crate) const SCENES: [&str; 4] = ["S1", "S2", "S3", "S4"];
+pub(crate) const SCENES: [&str; 5] = ["S1", "S2", "S3", "S4", "S5"];
 
 /// Is a scene about what runs in pods?
 pub(crate) fn needs_pods(scene: &str) -> bool {
-    scene == "S4"
+    ["S4", "S5"].contains(&scene)
 }
 
 /// Flags of `cargo xtask demo`.
@@ -48,6 +49,8 @@ EXAMPLES:
   cargo xtask demo --scene S3 --once           a right is missing, is told, and heals; what is deleted comes back
   sudo -E cargo xtask demo --scene S4 --once --node
                                                an etcd cluster grows, shrinks, loses members and is upgraded under load
+  sudo -E cargo xtask demo --scene S5 --once --node
+                                               a database's upgrade loses rows; the backup before it brings them back
   sudo -E cargo xtask demo --once --node       the host in a pod, hooks and releases in real pods
   cargo xtask demo --project ~/my-operator     your own operator-sdk Helm project instead of the sample
   cargo xtask demo --kubeconfig ~/.kube/config on your cluster, in a namespace of its own that is taken away again")]
@@ -84,8 +87,10 @@ pub(crate) fn demo(args: &DemoArgs) -> Result<()> {
         if args.kubeconfig.is_some() || args.project.is_some() {
             bail!("scene {} makes its own project on its own cluster", args.scene);
         }
-        if needs_pods(&args.scene) {
-            return etcd::demo(args);
+        match args.scene.as_str() {
+            "S4" => return etcd::demo(args),
+            "S5" => return database::demo(args),
+            _ => {}
         }
         return on_a_cluster_of_its_own(args.node, |cluster, access, work| {
             play_made(args, cluster, access, work)

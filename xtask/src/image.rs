@@ -6,10 +6,10 @@ use std::process::Command;
 use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum};
 use pilothouse_testbed::image::Archive;
-use pilothouse_testbed::{busybox, playerstats};
+use pilothouse_testbed::{busybox, databases, playerstats};
 
 use crate::build;
-use crate::steps::{run, say};
+use crate::steps::{Terminal, run, say};
 
 /// Flags of `cargo xtask image`.
 #[derive(Debug, Args)]
@@ -18,6 +18,7 @@ EXAMPLES:
   cargo xtask image                                              pilothouse.tar, for docker load, podman load, ctr
   cargo xtask image --form helm-operator                         what an operator-sdk project names in its FROM line
   cargo xtask image --plugins --add my-operator:/project         with the plugins and an operator project inside
+  cargo xtask image --databases                                  MariaDB and PostgreSQL, for a node without a registry
   cargo xtask image --output p.tar && cargo xtask cluster import p.tar")]
 pub(crate) struct ImageArgs {
     /// Where to write the docker-archive.
@@ -39,6 +40,9 @@ pub(crate) struct ImageArgs {
     /// Write the small images of the player-stats project instead, for a node without a registry.
     #[arg(long, conflicts_with_all = ["form", "tag", "plugins", "add"])]
     player_stats: bool,
+    /// Make the images of MariaDB and PostgreSQL instead, which are kept in the cache; says where.
+    #[arg(long, conflicts_with_all = ["form", "tag", "plugins", "add", "player_stats", "output"])]
+    databases: bool,
 }
 
 /// What the image is for.
@@ -75,6 +79,9 @@ helm:x:1001:0:helm user:/opt/helm:/nonexistent
 
 /// Writes the image.
 pub(crate) fn image(args: &ImageArgs) -> Result<()> {
+    if args.databases {
+        return databases();
+    }
     let images = if args.player_stats { player_stats()? } else { vec![host(args)?] };
     let file = std::fs::File::create(&args.output).with_context(|| args.output.display().to_string())?;
     let mut output = std::io::BufWriter::new(file);
@@ -91,6 +98,11 @@ pub(crate) fn bare_host() -> Result<Archive> {
     assemble(Form::Host, Form::Host.tag(), &build::host()?, &[])
 }
 
+/// The name of that, for those who name it elsewhere.
+pub(crate) fn host_tag() -> &'static str {
+    Form::Host.tag()
+}
+
 /// What an operator project's own Dockerfile makes: the host with the Helm plugin, and the project's charts.
 ///
 /// # Errors
@@ -104,6 +116,7 @@ pub(crate) fn of_project(tag: &str, project: &Path) -> Result<Archive> {
         plugins: None,
         add: vec![add("watches.yaml"), add("helm-charts")],
         player_stats: false,
+        databases: false,
     })
 }
 
@@ -179,6 +192,22 @@ fn add_compiled(image: &mut Archive, program: &Path, plugins: &[PathBuf]) -> Res
     let mut command = Command::new(program);
     run(command.args(["plugin", "compile", "--cache-dir"]).arg(directory.path()).args(plugins))?;
     image.tree_from(COMPILED, directory.path())?;
+    Ok(())
+}
+
+fn databases() -> Result<()> {
+    let terminal = Terminal::new();
+    for (tags, file) in [
+        (databases::MARIADB, databases::mariadb(&terminal)?),
+        (databases::POSTGRESQL, databases::postgresql(&terminal)?),
+    ] {
+        say(&format!(
+            "{} in {} ({} MiB)",
+            tags.join(", "),
+            file.display(),
+            file.metadata()?.len() / (1 << 20)
+        ));
+    }
     Ok(())
 }
 

@@ -45,15 +45,6 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- end -}}
 {{- end -}}
 
-{{/* What plugins may do, as the host reads it. Jobs of backups run the host's own image, which only this chart knows. */}}
-{{- define "pilothouse.grants" -}}
-{{- $grants := deepCopy .Values.grants -}}
-{{- with $grants.plugins.backup -}}
-{{- $_ := set . "settings" (merge (default dict .settings) (dict "image" (include "pilothouse.image" $))) -}}
-{{- end -}}
-{{- toYaml $grants -}}
-{{- end -}}
-
 {{- define "pilothouse.leaseName" -}}
 {{- default (include "pilothouse.fullname" .) .Values.leaderElection.id -}}
 {{- end -}}
@@ -97,6 +88,12 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- end -}}
 {{- if and .Values.metrics.enabled (eq (int .Values.metrics.port) (int .Values.probes.port)) -}}
 {{- fail "metrics.port and probes.port must differ" -}}
+{{- end -}}
+{{- if and .Values.handover.enabled (eq (int .Values.handover.port) (int .Values.probes.port)) -}}
+{{- fail "handover.port and probes.port must differ" -}}
+{{- end -}}
+{{- if and .Values.handover.enabled .Values.metrics.enabled (eq (int .Values.handover.port) (int .Values.metrics.port)) -}}
+{{- fail "handover.port and metrics.port must differ" -}}
 {{- end -}}
 {{- if and .Values.metrics.serviceMonitor.enabled (not .Values.metrics.enabled) -}}
 {{- fail "metrics.serviceMonitor.enabled needs metrics.enabled" -}}

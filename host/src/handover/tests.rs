@@ -104,13 +104,15 @@ impl Host {
         let (data, path) = (self.path("data"), self.path("status"));
         let _ = std::fs::remove_file(&path);
         pipe::make(&data).unwrap();
-        let dump = Dump::stream(data.clone(), path.clone(), PATIENCE).unwrap();
+        let dump = Dump::stream(&data, path.clone(), PATIENCE).unwrap();
         std::thread::spawn(move || {
             let mut pipe = OpenOptions::new().write(true).open(data).unwrap();
             // The reader may have left.
             let _ = pipe.write_all(&content);
             drop(pipe);
-            status.map_or((), |status| std::fs::write(path, status).unwrap());
+            if let Some(status) = status {
+                std::fs::write(path, status).unwrap();
+            }
         });
         dump
     }

@@ -45,14 +45,27 @@ impl Look<'_> {
     ///
     /// # Errors
     /// When it takes too long, or Ctrl-C comes first.
-    pub(super) fn seen(&self, what: &str, mut holds: impl FnMut() -> bool) -> Result<()> {
+    pub(super) fn seen(&self, what: &str, holds: impl FnMut() -> bool) -> Result<()> {
+        self.seen_within(PATIENCE, what, holds)
+    }
+
+    /// The same for what may take longer, or has to be quicker.
+    ///
+    /// # Errors
+    /// As [`seen`](Self::seen).
+    pub(super) fn seen_within(
+        &self,
+        patience: Duration,
+        what: &str,
+        mut holds: impl FnMut() -> bool,
+    ) -> Result<()> {
         let started = Instant::now();
         while !holds() {
             if interrupt::happened() {
                 bail!("interrupted");
             }
-            if started.elapsed() > PATIENCE {
-                bail!("{what} (waited {} s)", PATIENCE.as_secs());
+            if started.elapsed() > patience {
+                bail!("{what} (waited {} s)", patience.as_secs());
             }
             std::thread::sleep(Duration::from_millis(20));
         }

@@ -182,13 +182,25 @@ const SELECTOR: &str = "app.kubernetes.io/name=pilothouse";
 impl Pod {
     /// Everything but the start. The host's image is on the node already.
     pub(crate) fn prepare(access: &Access, source: &Path, plugins: &[PathBuf], work: &Path) -> Result<Self> {
-        let copies = Copies::make(source, plugins, work)?;
         let values = json!({
-            "project": {"volume": directory(&copies.project)},
             "grantRequested": true,
             // The scene takes any project; what a project really needs is `rbac.rules`.
             "rbac": {"clusterAdmin": true},
         });
+        Self::of_project(access, source, plugins, values, work)
+    }
+
+    /// The same for a project whose plugins may do what `values` of the chart say.
+    pub(crate) fn of_project(
+        access: &Access,
+        source: &Path,
+        plugins: &[PathBuf],
+        mut values: Value,
+        work: &Path,
+    ) -> Result<Self> {
+        let copies = Copies::make(source, plugins, work)?;
+        let fields = values.as_object_mut().context("values that are no object")?;
+        fields.insert("project".to_owned(), json!({"volume": directory(&copies.project)}));
         Self::of(access, copies, values, work)
     }
 

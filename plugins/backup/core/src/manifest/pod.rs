@@ -10,6 +10,10 @@ const OWN_USER: u32 = 65_532;
 /// What Debian's packages and the projects' images call the user of their database.
 const DATABASE_USER: u32 = 999;
 const EXCHANGE: &str = "pilothouse-exchange";
+/// Where it is mounted. `/pilothouse` is the program of the host's image: nothing can be mounted there.
+const SHARED: &str = "/exchange";
+const DATA: &str = "/exchange/data";
+const STATUS: &str = "/exchange/status";
 const TOKEN: &str = "pilothouse-token";
 const IDENTITY: &str = "pilothouse-age";
 
@@ -118,7 +122,7 @@ impl Pod<'_> {
             return Err(ManifestError::at(format!("{}.spec.containers", self.at), what));
         }
         let mut mounts = vec![
-            json!({"name": EXCHANGE, "mountPath": "/pilothouse"}),
+            json!({"name": EXCHANGE, "mountPath": SHARED}),
             json!({"name": "scratch", "mountPath": "/scratch"}),
             json!({"name": "tmp", "mountPath": "/tmp"}),
         ];
@@ -155,7 +159,7 @@ impl Pod<'_> {
             Way::Down { .. } => "PILOTHOUSE_INPUT",
         };
         let mut variables = vec![
-            json!({"name": way, "value": "/pilothouse/data"}),
+            json!({"name": way, "value": DATA}),
             json!({"name": "PILOTHOUSE_FORMAT", "value": self.format}),
             json!({"name": "HOME", "value": "/scratch"}),
         ];
@@ -185,16 +189,16 @@ impl Pod<'_> {
         vec![json!({
             "name": "pipe",
             "image": self.host_image,
-            "args": ["pipe", "/pilothouse/data"],
+            "args": ["pipe", DATA],
             "securityContext": hardened(OWN_USER),
             "resources": small(),
-            "volumeMounts": [{"name": EXCHANGE, "mountPath": "/pilothouse"}],
+            "volumeMounts": [{"name": EXCHANGE, "mountPath": SHARED}],
         })]
     }
 
     fn transfer(&self) -> Result<Value, ManifestError> {
         let mut mounts = vec![
-            json!({"name": EXCHANGE, "mountPath": "/pilothouse"}),
+            json!({"name": EXCHANGE, "mountPath": SHARED}),
             json!({"name": TOKEN, "mountPath": "/var/run/pilothouse", "readOnly": true}),
         ];
         if self.keys().is_some() {
@@ -223,13 +227,11 @@ impl Pod<'_> {
         let mut arguments: Vec<String> = match &self.way {
             Way::Up(output) => {
                 let way = if *output == Output::Stream { "--stream" } else { "--file" };
-                ["upload", way, "/pilothouse/data", "--status", "/pilothouse/status"]
-                    .map(str::to_owned)
-                    .to_vec()
+                ["upload", way, DATA, "--status", STATUS].map(str::to_owned).to_vec()
             }
             Way::Down { sha256, size } => {
                 let size = size.to_string();
-                let fixed = ["download", "--stream", "/pilothouse/data", "--status", "/pilothouse/status"];
+                let fixed = ["download", "--stream", DATA, "--status", STATUS];
                 let proof = ["--sha256", sha256, "--size", &size];
                 fixed.iter().chain(&proof).map(|text| (*text).to_owned()).collect()
             }

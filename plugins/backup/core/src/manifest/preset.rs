@@ -1,7 +1,7 @@
 //! What is known of databases: their images, and how their own tools write out, try and put back.
 //!
 //! Every script is for `/bin/sh` and has no pipeline. Parameters come as environment; none is put into the text of a script. What an
-//! image has to have besides a shell and coreutils (`cat`, `mv`, `sleep`):
+//! image has to have besides a shell, coreutils (`cat`, `mv`, `sleep`) and, for PostgreSQL, `grep`:
 //!
 //! | preset | dump | restore | trial |
 //! |---|---|---|---|
@@ -19,7 +19,7 @@ use backup_api::Preset;
 /// Begins the script of a dump, whose files `transfer` has to be able to read under its own user: says at the end, and only then, with what code it ended. `transfer` waits for that.
 pub(super) const TELL: &str = r#"set -eu
 umask 022
-tell() { code=$?; printf %s "$code" > /pilothouse/status.new; mv /pilothouse/status.new /pilothouse/status; exit "$code"; }
+tell() { code=$?; printf %s "$code" > /exchange/status.new; mv /exchange/status.new /exchange/status; exit "$code"; }
 trap tell EXIT
 trap 'exit 143' TERM INT
 "#;
@@ -37,12 +37,12 @@ pub(super) const READ: &str = r#"set -eu
 umask 022
 whole() {
   tries=0
-  until [ -e /pilothouse/status ]; do
+  until [ -e /exchange/status ]; do
     tries=$((tries + 1))
     [ "$tries" -le 60 ] || return 1
     sleep 1
   done
-  [ "$(cat /pilothouse/status)" = 0 ]
+  [ "$(cat /exchange/status)" = 0 ]
 }
 "#;
 /// Ends the script of a restore or a trial.
@@ -84,7 +84,10 @@ fi
 mysqldump "$@" > "$PILOTHOUSE_OUTPUT"
 "#,
     restore: r#"export MYSQL_PWD="${PILOTHOUSE_PASSWORD-}"
-mysql --host="$PILOTHOUSE_HOST" --port="$PILOTHOUSE_PORT" --user="${PILOTHOUSE_USER:-root}" --protocol=TCP < "$PILOTHOUSE_INPUT"
+set -- --host="$PILOTHOUSE_HOST" --port="$PILOTHOUSE_PORT" --user="${PILOTHOUSE_USER:-root}" --protocol=TCP
+mysql "$@" < "$PILOTHOUSE_INPUT"
+# With all databases come users, of whom the server does not know before it is told.
+[ -n "${PILOTHOUSE_DATABASE-}" ] || mysql "$@" --execute='FLUSH PRIVILEGES'
 "#,
     trial: r#"mysqld --no-defaults --initialize-insecure --datadir=/scratch/data
 mysqld --no-defaults --datadir=/scratch/data --socket=/scratch/s --pid-file=/scratch/pid --skip-networking --mysqlx=OFF &
@@ -115,7 +118,10 @@ fi
 mariadb-dump "$@" > "$PILOTHOUSE_OUTPUT"
 "#,
     restore: r#"export MYSQL_PWD="${PILOTHOUSE_PASSWORD-}"
-mariadb --host="$PILOTHOUSE_HOST" --port="$PILOTHOUSE_PORT" --user="${PILOTHOUSE_USER:-root}" --protocol=TCP < "$PILOTHOUSE_INPUT"
+set -- --host="$PILOTHOUSE_HOST" --port="$PILOTHOUSE_PORT" --user="${PILOTHOUSE_USER:-root}" --protocol=TCP
+mariadb "$@" < "$PILOTHOUSE_INPUT"
+# With all databases come users, of whom the server does not know before it is told.
+[ -n "${PILOTHOUSE_DATABASE-}" ] || mariadb "$@" --execute='FLUSH PRIVILEGES'
 "#,
     trial: r#"mariadb-install-db --no-defaults --datadir=/scratch/data --auth-root-authentication-method=normal --skip-test-db > /scratch/log
 mariadbd --no-defaults --datadir=/scratch/data --socket=/scratch/s --pid-file=/scratch/pid --skip-networking &
@@ -146,17 +152,26 @@ fi
 if [ "$PILOTHOUSE_FORMAT" = postgresql-custom ]; then
   pg_restore --no-password --clean --if-exists --single-transaction --exit-on-error --dbname="$PILOTHOUSE_DATABASE" < "$PILOTHOUSE_INPUT"
 else
-  psql --no-password --no-psqlrc --quiet --dbname=postgres < "$PILOTHOUSE_INPUT"
+  # The role that restores is there and cannot be dropped, so psql is not to stop at errors; others than these two count.
+  export PGOPTIONS='-c lc_messages=C'
+  # No database is dropped while somebody is connected to it.
+  psql --no-password --no-psqlrc --quiet --output=/scratch/ended --dbname=postgres \
+    --command='SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname IS NOT NULL AND pid <> pg_backend_pid()'
+  psql --no-password --no-psqlrc --quiet --output=/scratch/rows --dbname=postgres < "$PILOTHOUSE_INPUT" 2> /scratch/said
+  cat /scratch/said >&2
+  grep -e 'ERROR: ' -e 'FATAL: ' /scratch/said > /scratch/errors || [ $? = 1 ]
+  if grep -v -F -e 'current user cannot be dropped' -e "role \"$PGUSER\" already exists" /scratch/errors > /dev/null; then exit 1; fi
 fi
 "#,
-    trial: r#"initdb --pgdata=/scratch/data --username=postgres --auth=trust > /scratch/log
+    // No role of the dump is that of the scratch server.
+    trial: r#"initdb --pgdata=/scratch/data --username=pilothouse-trial --auth=trust > /scratch/log
 pg_ctl --pgdata=/scratch/data --log=/scratch/log --wait --options="-c listen_addresses='' -k /scratch" start
-export PGHOST=/scratch PGUSER=postgres
+export PGHOST=/scratch PGUSER=pilothouse-trial
 if [ "$PILOTHOUSE_FORMAT" = postgresql-custom ]; then
   createdb trial
   pg_restore --no-owner --no-acl --exit-on-error --dbname=trial < "$PILOTHOUSE_INPUT"
 else
-  psql --no-psqlrc --quiet --dbname=postgres < "$PILOTHOUSE_INPUT"
+  psql --no-psqlrc --quiet --output=/scratch/rows --set=ON_ERROR_STOP=1 --dbname=postgres < "$PILOTHOUSE_INPUT"
 fi
 "#,
     restores_to_claim: false,

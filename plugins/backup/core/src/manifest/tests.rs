@@ -107,6 +107,17 @@ fn every_container_is_hardened_and_knows_nothing_of_the_cluster() {
 }
 
 #[test]
+fn nothing_is_mounted_over_the_hosts_program() {
+    for (name, job) in all() {
+        for container in containers(&job) {
+            for mount in container["volumeMounts"].as_array().unwrap() {
+                assert_ne!(mount["mountPath"], "/pilothouse", "{name}: a container could not begin");
+            }
+        }
+    }
+}
+
+#[test]
 fn the_token_is_for_the_transfer_alone_and_the_password_for_the_databases_tools() {
     for (name, job) in all() {
         assert!(
@@ -147,11 +158,14 @@ fn scripts_have_no_pipelines_and_nothing_of_helm_or_of_parameters() {
 
 /// Runs the script of a Job with tools that end with these codes; gives its own code, what it wrote and what it told.
 fn ran(job: &Value, tool: &str, code: i32, status: Option<&str>) -> (i32, String, String) {
-    let place = std::env::temp_dir().join(format!(
-        "backup-{}-{tool}-{code}-{}",
-        std::process::id(),
-        status.unwrap_or("none")
-    ));
+    ran_with(job, tool, &format!("echo data of $PILOTHOUSE_HOST\nexit {code}\n"), status)
+}
+
+/// The same with a tool of these lines.
+fn ran_with(job: &Value, tool: &str, lines: &str, status: Option<&str>) -> (i32, String, String) {
+    static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+    let number = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    let place = std::env::temp_dir().join(format!("backup-{}-{number}", std::process::id()));
     std::fs::create_dir_all(place.join("bin")).unwrap();
     let told = place.join("status");
     match status {
@@ -159,16 +173,18 @@ fn ran(job: &Value, tool: &str, code: i32, status: Option<&str>) -> (i32, String
         None => drop(std::fs::remove_file(&told)),
     }
     let program = place.join("bin").join(tool);
-    std::fs::write(&program, format!("#!/bin/sh\necho data of $PILOTHOUSE_HOST\nexit {code}\n")).unwrap();
+    std::fs::write(&program, format!("#!/bin/sh\n{lines}")).unwrap();
     std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     std::fs::write(place.join("data"), "").unwrap();
-    let script = script(job).replace("/pilothouse/", &format!("{}/", place.display()));
+    let here = format!("{}/", place.display());
+    let script = script(job).replace("/exchange/", &here).replace("/scratch/", &here);
     let path = format!("{}:{}", place.join("bin").display(), std::env::var("PATH").unwrap());
     let ended = std::process::Command::new("sh")
         .args(["-c", &script])
         .env("PATH", path)
         .env("PILOTHOUSE_HOST", "db; exit 0")
         .env("PILOTHOUSE_PORT", "1")
+        .env("PILOTHOUSE_FORMAT", "postgresql-sql")
         .env("PILOTHOUSE_OUTPUT", place.join("data"))
         .env("PILOTHOUSE_INPUT", place.join("data"))
         .output()
@@ -187,6 +203,32 @@ fn a_dump_tells_with_what_code_it_ended_after_its_last_byte() {
     let (code, written, told) = ran(&dump, "mariadb-dump", 3, None);
     // Half of a dump was written: that it is no whole one is told.
     assert_eq!((code, written.is_empty(), told.as_str()), (3, false, "3"));
+}
+
+#[test]
+fn a_restore_of_all_of_postgresql_forgives_what_is_said_of_the_role_that_restores_and_nothing_else() {
+    let restore = restore_of(&json!({"preset": "postgresql", "parameters": {"host": "db"}})).unwrap();
+    let saying = |errors: &[&str]| {
+        let lines: String = errors.iter().map(|error| format!("echo 'ERROR:  {error}' >&2\n")).collect();
+        ran_with(&restore, "psql", &lines, Some("0")).0
+    };
+    let usual = ["current user cannot be dropped", r#"role "postgres" already exists"#];
+    assert_eq!(saying(&[]), 0);
+    assert_eq!(saying(&usual), 0);
+    // psql goes on after these, and says at its end that all is well.
+    for lost in [r#"database "shop" is being accessed by other users"#, r#"role "app" already exists"#] {
+        assert_eq!(saying(&[usual[0], lost, usual[1]]), 1, "{lost}");
+    }
+}
+
+#[test]
+fn users_that_come_with_all_databases_are_made_known_to_the_server() {
+    for (preset, tool) in [("mariadb", "mariadb"), ("mysql", "mysql")] {
+        let restore = restore_of(&json!({"preset": preset, "parameters": {"host": "db"}})).unwrap();
+        let refuses = "case \"$*\" in *FLUSH*) exit 1 ;; esac\n";
+        assert_eq!(ran_with(&restore, tool, refuses, Some("0")).0, 1, "{preset}: nobody was asked to");
+        assert_eq!(ran_with(&restore, tool, "", Some("0")).0, 0, "{preset}");
+    }
 }
 
 #[test]
