@@ -104,7 +104,8 @@ fn advance(
             quiesce::forget(ctx, &status, &decision.status);
         }
         answers += 1;
-        match perform(ctx, namespace, &decision.act)? {
+        let done = perform(ctx, namespace, &decision.act);
+        match done.or_else(|error| found.refused(ctx, decision.status.clone(), error))? {
             Done::Checking(check) if answers < ANSWERS => seen.check = check,
             Done::Executing(exec) if answers < ANSWERS => seen.exec = exec,
             _ => return Ok(decision),

@@ -81,6 +81,41 @@ pub(crate) fn gvk(kind: &str) -> Gvk {
     Gvk::new(names::GROUP, names::VERSION, kind)
 }
 
+/// A status that says what is waited for.
+pub(crate) trait Tells {
+    fn tell(&mut self, message: String);
+}
+
+impl Tells for BackupStatus {
+    fn tell(&mut self, message: String) {
+        self.message = message;
+    }
+}
+
+impl Tells for RestoreStatus {
+    fn tell(&mut self, message: String) {
+        self.message = message;
+    }
+}
+
+impl<K: Kind<Status: Tells>> Of<K> {
+    /// Writes down why what was decided could not be done: should it never be possible, that is why it failed.
+    ///
+    /// # Errors
+    /// Always the one that was given.
+    pub(crate) fn refused<T>(
+        &mut self,
+        ctx: &Context,
+        mut status: K::Status,
+        error: Error,
+    ) -> Result<T, Error> {
+        status.tell(error.message().to_owned());
+        // That it could not be written down is no news.
+        let _ = self.write(ctx, &status);
+        Err(error)
+    }
+}
+
 impl<K: Kind> Of<K> {
     /// An object, if it is there.
     ///

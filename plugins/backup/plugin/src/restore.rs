@@ -79,7 +79,8 @@ fn advance(ctx: &Context, found: &mut Of<object::Restore>, settings: &Settings) 
             publish(ctx, &decision.notes);
         }
         answers += 1;
-        match carry_out(ctx, namespace, &decision.order)? {
+        let done = carry_out(ctx, namespace, &decision.order);
+        match done.or_else(|error| found.refused(ctx, decision.status.clone(), error))? {
             Some(check) if answers < ANSWERS => seen.check = check,
             _ => return Ok(decision),
         }

@@ -182,10 +182,11 @@ impl Situation<'_> {
     pub(crate) fn stop_task(&self, run: &Run, task: &TaskSeen) -> Option<String> {
         let last_word = match task {
             TaskSeen::Stuck(why) if self.since(run.since) >= STARTING => return Some(why.clone()),
-            TaskSeen::Stuck(how) | TaskSeen::Running(how) | TaskSeen::Unknown(how) => format!(": {how}"),
-            _ => String::new(),
+            TaskSeen::Stuck(how) | TaskSeen::Running(how) | TaskSeen::Unknown(how) => how,
+            // It could not be begun: that was told in its place.
+            _ => &self.status.message,
         };
-        self.stop().map(|why| format!("{why}{last_word}"))
+        self.stop().map(|why| if last_word.is_empty() { why } else { format!("{why}: {last_word}") })
     }
 
     pub(crate) fn deadline(&self) -> Timestamp {

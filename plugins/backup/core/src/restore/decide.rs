@@ -298,7 +298,7 @@ impl Look<'_> {
             _ => {}
         }
         if let Some(why) = self.stop(since) {
-            return self.fail(run, why);
+            return self.fail(run, format!("{why}: {}", self.status.message));
         }
         match &self.seen.task {
             TaskSeen::Absent => self.create(run, source, since),

@@ -151,9 +151,10 @@ fn a_host_that_is_begun_anew_gives_a_new_token_to_a_job_that_has_not_come_yet() 
 #[test]
 fn a_host_that_is_begun_anew_when_the_job_has_ended_takes_the_secret_away_all_the_same() {
     let mut scene = scene(&[], &json!({}));
-    scene.play(1);
-    scene.runner.settle().unwrap();
-    scene.actors.act(&scene.cluster);
+    for _ in 0..2 {
+        scene.runner.settle().unwrap();
+        scene.actors.act(&scene.cluster);
+    }
     assert_eq!(scene.cluster.stored_keys(STORE).len(), 1, "the dump is there");
     scene.restart();
     scene.play(30);
@@ -172,6 +173,20 @@ fn a_dump_waits_until_its_secret_can_be_written() {
     scene.play(330);
     assert_eq!(scene.backup("b").0, "Completed", "{:?}", scene.backup("b"));
     scene.nothing_is_left("rights");
+}
+
+#[test]
+fn a_login_that_is_not_there_is_waited_for_and_named_in_the_end() {
+    let mut scene = scene(&[], &json!({"storage": {"credentialsSecret": "nobody"}, "timeout": "5m"}));
+    scene.play(60);
+    assert!(scene.condition("Backup", "b", "Reconciling").message.contains("nobody"));
+    assert!(jobs(&scene.cluster).is_empty());
+    scene.play(900);
+    let (phase, _, message) = scene.backup("b");
+    assert!(
+        phase == "Failed" && message.contains("not done within 5m") && message.contains("nobody"),
+        "{phase}: {message}"
+    );
 }
 
 #[test]

@@ -1,7 +1,5 @@
 //! Policies: the clock, retention, and what becomes of what is under way when they change.
 
-use std::time::Duration;
-
 use backup_core::manifest::merge;
 use pilothouse_sdk::harness::every_crash;
 use serde_json::{Value, json};
@@ -26,11 +24,8 @@ fn hourly(change: &Value) -> Scene {
     scene
 }
 
-fn hours(scene: &mut Scene, hours: u32) {
-    for _ in 0..hours * 60 {
-        scene.runner.run_for(Duration::from_mins(1)).unwrap();
-        scene.actors.act(&scene.cluster);
-    }
+fn hours(scene: &mut Scene, hours: u64) {
+    scene.play(hours * 3600);
 }
 
 #[test]

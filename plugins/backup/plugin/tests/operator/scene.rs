@@ -127,7 +127,7 @@ impl Scene {
 
     /// For so many seconds nobody is called.
     fn rest(&self) -> u64 {
-        self.runner.next_call().map_or(u64::MAX, |next| next.as_secs().min(10))
+        self.runner.next_call().map_or(u64::MAX, |next| next.as_secs())
     }
 
     pub(crate) fn get(&self, kind: &str, name: &str) -> Option<Value> {
