@@ -148,12 +148,18 @@ fn series(config: &Configuration) -> SharedRegistry {
     registry
 }
 
+/// Not ready until plugins were looked at.
+fn waiting() -> Readiness {
+    let readiness = Readiness::default();
+    readiness.wait_for("plugins", "the first look at the plugin directory");
+    readiness
+}
+
 async fn host(args: RunArgs) -> Result<(), AppError> {
     let config = Configuration::read(&args)?;
     let client = connect(&args).await?;
     let registry = series(&config);
-    let readiness = Readiness::default();
-    readiness.wait_for("plugins", "the first look at the plugin directory");
+    let readiness = waiting();
     let plugin_metrics = Arc::new(PluginMetrics::default());
     let mut tasks = JoinSet::new();
     let fence = Fence::default();
@@ -165,7 +171,6 @@ async fn host(args: RunArgs) -> Result<(), AppError> {
     let (plugins, changes) = Registry::new();
     let plugins = Arc::new(plugins);
     let behind = elsewhere::behind(&args, &plugins, &registry, &fence, &mut tasks).await?;
-    let handovers = behind.handovers.clone();
     let recorder = Recorder::start(api.clone(), &identity(&args));
     let pod = announce::own_pod(&args).map(|pod| (pod, recorder.clone()));
     let egress = elsewhere::egress(&registry);
@@ -193,7 +198,7 @@ async fn host(args: RunArgs) -> Result<(), AppError> {
         egress,
         transfers: behind.transfers,
         commands: behind.commands,
-        handovers: behind.handovers,
+        handovers: behind.handovers.clone(),
         lifecycle,
     });
     let workers = args.max_concurrent_reconciles.unwrap_or_else(default_workers).max(1);
@@ -209,6 +214,7 @@ async fn host(args: RunArgs) -> Result<(), AppError> {
     load_plugins(&args, &config, plugins, &readiness, &mut tasks).await?;
     let assets = config.bind(&args, &supervisor);
     watch_assets(assets, &supervisor, &mut tasks)?;
+    let handovers = behind.handovers;
     Host { supervisor, queue, readiness, tasks, workers, fence, handovers }.work(&args, client).await
 }
 

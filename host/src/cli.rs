@@ -2,6 +2,8 @@
 
 use clap::{Parser, Subcommand};
 
+pub mod asking;
+pub mod backups;
 #[cfg(test)]
 mod documented;
 pub mod handover;
@@ -11,6 +13,8 @@ pub mod plugin;
 pub mod project;
 pub mod release;
 pub mod run;
+mod table;
+mod time;
 
 /// A Kubernetes operator host: calls reconcile hooks in WebAssembly components.
 #[derive(Debug, Parser)]
@@ -76,6 +80,8 @@ pub enum Command {
     Diff(Box<release::diff::DiffArgs>),
     /// Ask the operator to take a release back to a revision, and follow it.
     Rollback(Box<release::rollback::RollbackArgs>),
+    /// List backups, or find those again whose cluster is lost.
+    Backups(Box<backups::BackupsArgs>),
     /// Make the pipe between the containers of a backup's pod.
     Pipe(handover::PipeArgs),
     /// Hand what a backup's pod writes to the host, which stores it.

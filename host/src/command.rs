@@ -14,6 +14,7 @@ use clap::Args;
 use serde_json::Value;
 
 use crate::asset::{Asset, Links, MAX_BYTES};
+use crate::blob;
 use crate::capability::grants::{GrantSpec, Grants};
 use crate::capability::rule::Rule;
 use crate::chart_source::{LocateError, Located};
@@ -40,6 +41,41 @@ pub struct CommandArgs {
     /// Directory for the compiled plugin. Default: ~/.cache/pilothouse.
     #[arg(long = "cache-dir", env = "PILOTHOUSE_CACHE_DIR", value_name = "DIR")]
     pub cache_dir: Option<PathBuf>,
+}
+
+/// Where the backup plugin is, and where it is compiled.
+#[derive(Clone, Debug, Default, Args)]
+pub struct BackupCommandArgs {
+    /// The backup plugin. Default: backup.wasm in /plugins, beside this program, or in ~/.local/share/pilothouse/plugins.
+    #[arg(long = "backup-plugin", env = "PILOTHOUSE_BACKUP_PLUGIN", value_name = "FILE")]
+    pub plugin: Option<PathBuf>,
+    /// Directory for the compiled plugin. Default: ~/.cache/pilothouse.
+    #[arg(long = "cache-dir", env = "PILOTHOUSE_CACHE_DIR", value_name = "DIR")]
+    pub cache_dir: Option<PathBuf>,
+}
+
+/// A plugin that answers people.
+#[derive(Clone, Debug)]
+pub struct Respondent {
+    name: &'static str,
+    file: &'static str,
+    flag: &'static str,
+    given: Option<PathBuf>,
+    cache_dir: Option<PathBuf>,
+}
+
+impl From<&CommandArgs> for Respondent {
+    fn from(args: &CommandArgs) -> Self {
+        let CommandArgs { plugin: given, cache_dir } = args.clone();
+        Self { name: "Helm", file: "helm.wasm", flag: "helm-plugin", given, cache_dir }
+    }
+}
+
+impl From<&BackupCommandArgs> for Respondent {
+    fn from(args: &BackupCommandArgs) -> Self {
+        let BackupCommandArgs { plugin: given, cache_dir } = args.clone();
+        Self { name: "backup", file: "backup.wasm", flag: "backup-plugin", given, cache_dir }
+    }
 }
 
 /// A file or directory that the person named, under the name by which the plugin asks for it.
@@ -123,8 +159,12 @@ pub struct Subject {
 #[derive(Debug, thiserror::Error)]
 pub enum AskError {
     /// No plugin.
-    #[error("no Helm plugin: there is none in {}; give one with --helm-plugin or PILOTHOUSE_HELM_PLUGIN", places.join(", "))]
+    #[error("no {name} plugin: there is none in {}; give one with --{flag} or PILOTHOUSE_{}", places.join(", "), variable(flag))]
     NoPlugin {
+        /// What it is called.
+        name: &'static str,
+        /// By which flag it is named.
+        flag: &'static str,
         /// Where it was looked for.
         places: Vec<String>,
     },
@@ -169,6 +209,10 @@ pub enum AskError {
     Command(#[from] CommandError),
 }
 
+fn variable(flag: &str) -> String {
+    flag.to_uppercase().replace('-', "_")
+}
+
 /// Asks one question.
 ///
 /// # Errors
@@ -198,8 +242,8 @@ impl Session {
     ///
     /// # Errors
     /// [`AskError`], but for [`AskError::Command`].
-    pub fn open(args: &CommandArgs, cluster: Option<&ClusterArgs>) -> Result<Self, AskError> {
-        Self::on(&Engine::single()?, args, cluster)
+    pub fn open(plugin: impl Into<Respondent>, cluster: Option<&ClusterArgs>) -> Result<Self, AskError> {
+        Self::on(&Engine::single()?, &plugin.into(), cluster)
     }
 
     /// The same for many questions, in an engine like that of the operator host, and like there in an instance that is
@@ -208,14 +252,14 @@ impl Session {
     /// # Errors
     /// As [`open`](Self::open).
     pub fn of_host(args: &CommandArgs) -> Result<Self, AskError> {
-        let session = Self::on(&Engine::new(EngineOptions::default())?, args, None)?;
+        let session = Self::on(&Engine::new(EngineOptions::default())?, &args.into(), None)?;
         Ok(Self { warm: Some(Cell::default()), ..session })
     }
 
-    fn on(engine: &Engine, args: &CommandArgs, cluster: Option<&ClusterArgs>) -> Result<Self, AskError> {
+    fn on(engine: &Engine, plugin: &Respondent, cluster: Option<&ClusterArgs>) -> Result<Self, AskError> {
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(AskError::Runtime)?;
-        let revision = revision(engine, args, cluster.is_some())?;
+        let revision = revision(engine, plugin, cluster.is_some())?;
         let client = runtime.block_on(async {
             match cluster {
                 Some(cluster) => context::client_of(cluster).await.map_err(AskError::Cluster),
@@ -231,8 +275,22 @@ impl Session {
     ///
     /// # Errors
     /// When the plugin cannot be granted anything.
-    pub fn also_may(&mut self, rule: Rule) -> Result<(), AskError> {
-        let spec = GrantSpec { kube: vec![reading(), rule], ..GrantSpec::default() };
+    pub fn also_may(&mut self, rules: Vec<Rule>) -> Result<(), AskError> {
+        self.also(rules, Vec::new())
+    }
+
+    /// The same, and use all object storage that the plugin asks for: whose it is, the credentials say.
+    ///
+    /// # Errors
+    /// As [`also_may`](Self::also_may).
+    pub fn also_may_with_stores(&mut self, rules: Vec<Rule>) -> Result<(), AskError> {
+        let stores = self.revision.manifest.rights.stores.clone();
+        self.also(rules, stores)
+    }
+
+    fn also(&mut self, rules: Vec<Rule>, stores: Vec<blob::place::Place>) -> Result<(), AskError> {
+        let kube = std::iter::once(reading()).chain(rules).collect();
+        let spec = GrantSpec { kube, stores, ..GrantSpec::default() };
         let grants = Grants::new(&self.revision.manifest, Some(&spec));
         let grants = grants.map_err(|error| AskError::Revision {
             path: self.revision.identity.to_string(),
@@ -287,12 +345,12 @@ impl Session {
 }
 
 /// The plugin, compiled now or before.
-fn revision(engine: &Engine, args: &CommandArgs, reads_cluster: bool) -> Result<Revision, AskError> {
-    let path = plugin_file::find(args.plugin.as_deref())?;
+fn revision(engine: &Engine, plugin: &Respondent, reads_cluster: bool) -> Result<Revision, AskError> {
+    let path = plugin_file::find(plugin)?;
     let shown = || path.display().to_string();
     let compiler = Compiler::child_of_this_program(threads(), None);
     let cache =
-        CompiledCache::open(&plugin_file::cache_dir(args.cache_dir.as_deref()), compiler).without_drafts();
+        CompiledCache::open(&plugin_file::cache_dir(plugin.cache_dir.as_deref()), compiler).without_drafts();
     let grant = reads_cluster.then(|| GrantSpec { kube: vec![reading()], ..GrantSpec::default() });
     if let Some(package) = known::package(&cache, &path).filter(|package| cache.has(engine, &package.digest))
         && let Ok(revision) = Revision::prepare(engine, &cache, &package, grant.as_ref())

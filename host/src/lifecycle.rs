@@ -4,6 +4,7 @@
 //! [`people`] what a person says by annotations (pure), [`drive`] does it, [`listeners`] says whom a phase concerns, and [`store`] is the only
 //! writer of the resources.
 
+pub mod afterwards;
 pub mod announce;
 pub mod drive;
 pub mod listeners;

@@ -89,6 +89,12 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- if and .Values.metrics.enabled (eq (int .Values.metrics.port) (int .Values.probes.port)) -}}
 {{- fail "metrics.port and probes.port must differ" -}}
 {{- end -}}
+{{- if and .Values.handover.enabled (eq (int .Values.handover.port) (int .Values.probes.port)) -}}
+{{- fail "handover.port and probes.port must differ" -}}
+{{- end -}}
+{{- if and .Values.handover.enabled .Values.metrics.enabled (eq (int .Values.handover.port) (int .Values.metrics.port)) -}}
+{{- fail "handover.port and metrics.port must differ" -}}
+{{- end -}}
 {{- if and .Values.metrics.serviceMonitor.enabled (not .Values.metrics.enabled) -}}
 {{- fail "metrics.serviceMonitor.enabled needs metrics.enabled" -}}
 {{- end -}}

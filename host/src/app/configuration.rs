@@ -141,8 +141,10 @@ fn read_watches(path: &Path) -> Result<Vec<WatchEntry>, AppError> {
 
 fn read_grants(path: &Path) -> Result<GrantsFile, AppError> {
     let text = read_text(path)?;
-    serde_saphyr::from_str(&text)
-        .map_err(|error| AppError::Config { path: path.display().to_string(), message: error.to_string() })
+    let wrong = |message| AppError::Config { path: path.display().to_string(), message };
+    let grants: GrantsFile = serde_saphyr::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+    grants.check().map_err(|error| wrong(error.to_string()))?;
+    Ok(grants)
 }
 
 fn read_text(path: &Path) -> Result<String, AppError> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::phases::{HookRule, has_phase};
+use super::phases::{self, HookRule, PhaseError, has_phase};
 use super::rule::{Access, Rule};
 use crate::blob;
 use crate::charts::places::{Address, Place, found_in};
@@ -70,6 +70,19 @@ pub struct GrantsFile {
     pub plugins: BTreeMap<String, GrantSpec>,
 }
 
+impl GrantsFile {
+    /// Holds it against what its form cannot say.
+    ///
+    /// # Errors
+    /// [`GrantError::Phases`].
+    pub fn check(&self) -> Result<(), GrantError> {
+        self.plugins.iter().try_for_each(|(plugin, spec)| {
+            phases::check(&spec.announces, &spec.hooks)
+                .map_err(|error| GrantError::Phases { plugin: plugin.clone(), error })
+        })
+    }
+}
+
 /// Grants in force for one revision of a plugin.
 #[derive(Clone, Debug, Default)]
 pub struct Grants {
@@ -100,6 +113,15 @@ pub enum GrantError {
     /// Not `namespace/name`.
     #[error("serviceAccount {0:?} must be `namespace/name`")]
     Account(String),
+    /// Rules about phases that are none.
+    #[error("plugins.{plugin}: {error}")]
+    Phases {
+        /// Whose grant.
+        plugin: String,
+        /// What is wrong.
+        #[source]
+        error: PhaseError,
+    },
 }
 
 impl Grants {
@@ -411,6 +433,17 @@ mod tests {
             may(&["pre-upgrade"], &["post-upgrade"], false).unwrap_err().contains("grants do not have it")
         );
         assert!(may(&["post-upgrade"], &["*"], true).unwrap_err().contains("manifest does not ask"));
+    }
+
+    #[test]
+    fn a_grants_file_with_a_guard_that_would_guard_nothing_is_refused_with_the_plugin() {
+        let file = |phase: &str| -> GrantsFile {
+            let hooks = serde_json::json!([{"phases": [phase], "kinds": [{"kind": "Shop"}]}]);
+            serde_json::from_value(serde_json::json!({"plugins": {"backup": {"hooks": hooks}}})).unwrap()
+        };
+        assert!(file("pre-upgrade").check().is_ok());
+        let said = file("upgrade").check().unwrap_err().to_string();
+        assert!(said.starts_with("plugins.backup: \"upgrade\" is no phase"), "{said}");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Rules about phases of changes: which a plugin announces, and which it takes part in.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::object::Gvk;
@@ -28,6 +30,18 @@ pub struct HookRule {
     pub kinds: Vec<KindRule>,
 }
 
+impl fmt::Display for HookRule {
+    /// `pre-upgrade,post-upgrade of Shop.example.com,*`, kinds as kubectl writes them.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kinds = self.kinds.iter().map(|rule| match (rule.group.as_str(), rule.kind.as_str()) {
+            (ALL, ALL) => ALL.to_owned(),
+            ("", kind) => kind.to_owned(),
+            (group, kind) => format!("{kind}.{group}"),
+        });
+        write!(f, "{} of {}", self.phases.join(","), kinds.collect::<Vec<_>>().join(","))
+    }
+}
+
 impl HookRule {
     /// Whether it speaks of a phase of a kind.
     pub fn covers(&self, phase: &str, kind: &Gvk) -> bool {
@@ -40,6 +54,37 @@ impl HookRule {
             (rule.group == ALL || rule.group == kind.group) && (rule.kind == ALL || rule.kind == kind.kind)
         };
         self.kinds.iter().any(meant)
+    }
+}
+
+/// What is wrong with rules about phases. One that covers nothing would guard nothing, and nobody would know.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PhaseError {
+    /// Not of the form.
+    #[error("{0:?} is no phase: `pre-` or `post-`, and a word such as `upgrade`")]
+    NoPhase(String),
+    /// It speaks of no phase or of no kind.
+    #[error("a rule of `hooks` has no {0}: name some, or `*`")]
+    Empty(&'static str),
+}
+
+/// Holds rules against their form.
+///
+/// # Errors
+/// [`PhaseError`].
+pub fn check(announces: &[String], hooks: &[HookRule]) -> Result<(), PhaseError> {
+    for rule in hooks {
+        if rule.phases.is_empty() {
+            return Err(PhaseError::Empty("phases"));
+        }
+        if rule.kinds.is_empty() {
+            return Err(PhaseError::Empty("kinds"));
+        }
+    }
+    let mut phases = announces.iter().chain(hooks.iter().flat_map(|rule| &rule.phases));
+    match phases.find(|phase| *phase != ALL && !is_phase(phase)) {
+        Some(phase) => Err(PhaseError::NoPhase(phase.clone())),
+        None => Ok(()),
     }
 }
 
@@ -75,6 +120,29 @@ mod tests {
         assert!(rule.covers("pre-upgrade", &kind("example.com", "Shop")));
         assert!(!rule.covers("post-upgrade", &kind("apps", "Deployment")));
         assert!(!rule.covers("pre-upgrade", &kind("example.com", "Bank")));
+        assert_eq!(rule.to_string(), "pre-upgrade of *.apps,Shop.*");
+    }
+
+    #[test]
+    fn a_rule_that_would_guard_nothing_is_refused() {
+        let rule = |phases: &[&str], kinds: &[&str]| HookRule {
+            phases: phases.iter().map(|phase| (*phase).to_owned()).collect(),
+            kinds: kinds
+                .iter()
+                .map(|kind| KindRule { group: String::new(), kind: (*kind).to_owned() })
+                .collect(),
+        };
+        assert_eq!(check(&["*".to_owned()], &[rule(&["pre-upgrade", "*"], &["Shop"])]), Ok(()));
+        assert_eq!(
+            check(&[], &[rule(&["upgrade"], &["Shop"])]),
+            Err(PhaseError::NoPhase("upgrade".to_owned()))
+        );
+        assert_eq!(
+            check(&["pre_upgrade".to_owned()], &[]),
+            Err(PhaseError::NoPhase("pre_upgrade".to_owned()))
+        );
+        assert_eq!(check(&[], &[rule(&[], &["Shop"])]), Err(PhaseError::Empty("phases")));
+        assert_eq!(check(&[], &[rule(&["*"], &[])]), Err(PhaseError::Empty("kinds")));
     }
 
     #[test]

@@ -4,8 +4,9 @@ use clap::{CommandFactory as _, Parser as _};
 
 use super::Cli;
 
-const DOCUMENTS: [(&str, &str); 6] = [
+const DOCUMENTS: [(&str, &str); 7] = [
     ("README.md", include_str!("../../../README.md")),
+    ("docs/backup.md", include_str!("../../../docs/backup.md")),
     ("docs/install.md", include_str!("../../../docs/install.md")),
     ("docs/migrating-from-operator-sdk.md", include_str!("../../../docs/migrating-from-operator-sdk.md")),
     ("docs/plugin-authoring.md", include_str!("../../../docs/plugin-authoring.md")),

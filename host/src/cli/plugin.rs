@@ -177,6 +177,12 @@ fn inspect(plugin: &Path) -> Result<String, PluginCommandError> {
     for place in &manifest.rights.stores {
         let _ = writeln!(out, "asks for   object storage at {place}");
     }
+    if !manifest.rights.announces.is_empty() {
+        let _ = writeln!(out, "asks for   announcing {} to others", manifest.rights.announces.join(","));
+    }
+    for rule in &manifest.rights.hooks {
+        let _ = writeln!(out, "asks for   a part in {rule}");
+    }
     let _ = writeln!(out, "instance   {:?}", manifest.instance.model);
     Ok(out)
 }

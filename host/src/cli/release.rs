@@ -4,16 +4,14 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
-use serde::de::DeserializeOwned;
+use clap::Args;
 use serde_json::{Value, json};
 
+use super::asking::{self, AskingError};
 use crate::cluster::kubeconfig::ClusterArgs;
-use crate::command::{AskError, CommandArgs, Question, Session, Subject};
+use crate::command::{AskError, CommandArgs, Session};
 use crate::error_text::chain;
 use crate::object::Gvk;
-use crate::plugin::bindings::CommandAnswer;
-use crate::project::yaml_text;
 use crate::watches_file::{self, WatchEntry};
 use kind::{Kind, KindError};
 
@@ -22,8 +20,6 @@ pub mod history;
 mod kind;
 pub mod list;
 pub mod rollback;
-mod table;
-mod time;
 
 /// The watches file where nobody names one, as for `pilothouse run`.
 const WATCHES_FILE: &str = "watches.yaml";
@@ -43,20 +39,6 @@ pub struct ReleaseArgs {
     /// Which plugin answers.
     #[command(flatten)]
     pub plugin: CommandArgs,
-}
-
-/// The form of an answer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Output {
-    /// A table for people.
-    #[default]
-    Table,
-    /// The same with everything there is to tell.
-    Wide,
-    /// JSON.
-    Json,
-    /// YAML.
-    Yaml,
 }
 
 /// Why there is no answer.
@@ -89,29 +71,27 @@ pub enum ReleaseError {
         "which chart {0} stands for is told by a watches file, and there is no ./watches.yaml; name one with --watches-file"
     )]
     NoWatches(Gvk),
-    /// The API server gives no answer.
-    #[error("no answer from the cluster ({place}): {why}; look at --kubeconfig and --context")]
-    NoCluster {
-        /// Where it was looked for.
-        place: String,
-        /// Why.
-        why: String,
-    },
     /// The API server refuses.
     #[error("{0}")]
     Refused(String),
     /// The kind is not to be had.
     #[error(transparent)]
     Kind(#[from] KindError),
-    /// The plugin cannot be asked.
+    /// The plugin gives no answer.
     #[error(transparent)]
-    Ask(#[from] AskError),
+    Asking(#[from] AskingError),
     /// The plugin, or the operator, says why.
     #[error("{0}")]
     Failed(String),
     /// The answer cannot be understood or written.
     #[error("{0}")]
     Answer(String),
+}
+
+impl From<AskError> for ReleaseError {
+    fn from(error: AskError) -> Self {
+        Self::Asking(error.into())
+    }
 }
 
 impl ReleaseError {
@@ -134,8 +114,7 @@ struct Watches {
 impl ReleaseArgs {
     /// The namespace that is meant.
     fn namespace(&self) -> String {
-        let given = self.namespace.clone().filter(|name| !name.is_empty());
-        given.or_else(|| self.cluster.context_namespace()).unwrap_or_else(|| "default".to_owned())
+        asking::namespace(self.namespace.as_ref(), &self.cluster)
     }
 
     /// The watches file, if there is one. What is wrong with an entry is said aloud.
@@ -154,26 +133,14 @@ impl ReleaseArgs {
     }
 
     fn open(&self) -> Result<Session, ReleaseError> {
-        Session::open(&self.plugin, Some(&self.cluster)).map_err(|error| match error {
-            AskError::Cluster(why) => self.no_cluster(why),
-            other => other.into(),
-        })
-    }
-
-    fn no_cluster(&self, why: String) -> ReleaseError {
-        let kubeconfig = self.cluster.kubeconfig.as_ref().map(|path| path.display().to_string());
-        let kubeconfig = kubeconfig.unwrap_or_else(|| "the kubeconfig of the environment".to_owned());
-        let context = self.cluster.context.as_deref();
-        let place =
-            context.map_or_else(|| kubeconfig.clone(), |context| format!("{kubeconfig}, context {context}"));
-        ReleaseError::NoCluster { place, why }
+        Ok(asking::open(&self.plugin, &self.cluster)?)
     }
 
     /// What a failed request means.
     fn failure(&self, error: &kube::Error) -> ReleaseError {
         match error {
             kube::Error::Api(status) => ReleaseError::Refused(status.message.clone()),
-            other => self.no_cluster(chain(other)),
+            other => asking::no_cluster(&self.cluster, chain(other)).into(),
         }
     }
 
@@ -212,40 +179,6 @@ fn object_of(words: &[String]) -> Result<(&str, &str, &[String]), ReleaseError> 
 fn object_option(kind: &Kind, namespace: &str, name: &str) -> Value {
     let Gvk { kind: name_of_kind, .. } = &kind.gvk;
     json!({"apiVersion": kind.gvk.api_version(), "kind": name_of_kind, "namespace": namespace, "name": name})
-}
-
-/// Asks the plugin; what it says beside goes to standard error.
-fn ask<T: DeserializeOwned>(
-    session: &Session,
-    question: &Question,
-    subject: Option<&Subject>,
-) -> Result<T, ReleaseError> {
-    let CommandAnswer { output, messages, failure, .. } = session.ask_about(question, subject)?;
-    for line in &messages {
-        eprintln!("pilothouse: {line}");
-    }
-    if let Some(failure) = failure {
-        return Err(ReleaseError::Failed(failure));
-    }
-    serde_json::from_slice(&output)
-        .map_err(|error| ReleaseError::Answer(format!("the plugin's answer cannot be understood: {error}")))
-}
-
-/// A question without files.
-fn question(command: &'static str, options: Value) -> Question {
-    Question { command, options, files: Vec::new(), output_dir: None, cluster: None, debug: false }
-}
-
-/// JSON or YAML of an answer.
-fn encoded(value: &Value, output: Output) -> Result<String, ReleaseError> {
-    let failed = |error: String| ReleaseError::Answer(error);
-    match output {
-        Output::Yaml => yaml_text::write(value).map_err(|error| failed(error.to_string())),
-        _ => {
-            let text = serde_json::to_string_pretty(value).map_err(|error| failed(error.to_string()))?;
-            Ok(text + "\n")
-        }
-    }
 }
 
 #[cfg(test)]

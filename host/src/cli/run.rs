@@ -70,8 +70,8 @@ pub struct RunArgs {
     /// Reconcile every object again after this time, changed or not. Drift is found by watches; this is the safety net.
     #[arg(long, env = "PILOTHOUSE_RECONCILE_PERIOD", value_name = "DURATION", default_value = "10m", value_parser = duration)]
     pub reconcile_period: Duration,
-    /// How long a LifecycleRun is kept once its change has come to its end.
-    #[arg(long, env = "PILOTHOUSE_LIFECYCLE_HISTORY", value_name = "DURATION", default_value = "720h", value_parser = duration)]
+    /// How long a LifecycleRun is kept once its change has come to its end; at least an hour, for whoever announced it to hear of that.
+    #[arg(long, env = "PILOTHOUSE_LIFECYCLE_HISTORY", value_name = "DURATION", default_value = "720h", value_parser = history)]
     pub lifecycle_history: Duration,
     /// Hook calls at once. Default: twice the processors and eight more, at most 32.
     #[arg(long, env = "PILOTHOUSE_MAX_CONCURRENT_RECONCILES", value_name = "N")]
@@ -225,6 +225,16 @@ pub(super) fn go_bool(text: &str) -> Result<bool, String> {
     }
 }
 
+/// A run that went before its announcer had heard how it stands would be announced anew, and its hooks with it.
+fn history(text: &str) -> Result<Duration, String> {
+    let history = duration(text)?;
+    if history < Duration::from_hours(1) {
+        Err(format!("{text:?} is less than an hour"))
+    } else {
+        Ok(history)
+    }
+}
+
 /// A duration as Go writes it.
 ///
 /// # Errors
@@ -268,6 +278,15 @@ mod tests {
         assert_eq!(args.metrics_address(), Address::At(([127, 0, 0, 1], 8080).into()));
         assert_eq!(parse(&["--leader-elect=false"]).lease(), None);
         assert_eq!(parse(&["--leader-elect=T"]).lease(), Some("pilothouse"));
+    }
+
+    #[test]
+    fn runs_of_changes_are_kept_for_an_hour_at_least() {
+        assert_eq!(parse(&["--lifecycle-history", "1h"]).lifecycle_history, Duration::from_hours(1));
+        for short in ["59m", "0s"] {
+            let error = Cli::try_parse_from(["pilothouse", "run", "--lifecycle-history", short]).unwrap_err();
+            assert!(error.to_string().contains("less than an hour"), "{error}");
+        }
     }
 
     #[test]

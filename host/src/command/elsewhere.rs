@@ -17,7 +17,7 @@ impl Session {
     /// When the plugin cannot say which version of a chart is meant.
     pub fn charts(&self, args: &CommandArgs) -> Result<Arc<Charts>, AskError> {
         // One of its own: the other one answers the person.
-        let chooser = revision(&Engine::single()?, args, false)?;
+        let chooser = revision(&Engine::single()?, &args.into(), false)?;
         let (registry, _) = Registry::new();
         let plugin = chooser.identity.to_string();
         registry

@@ -2,19 +2,20 @@
 
 use std::path::{Path, PathBuf};
 
-use super::AskError;
+use super::{AskError, Respondent};
 use crate::plugin::compiled::PREBUILT_DIR;
 
-const FILE: &str = "helm.wasm";
-
 /// The plugin's file.
-pub(super) fn find(given: Option<&Path>) -> Result<PathBuf, AskError> {
-    if let Some(path) = given {
-        return Ok(path.to_owned());
+pub(super) fn find(respondent: &Respondent) -> Result<PathBuf, AskError> {
+    let Respondent { name, file, flag, .. } = *respondent;
+    if let Some(path) = &respondent.given {
+        return Ok(path.clone());
     }
     let places = places();
-    let found = places.iter().map(|place| place.join(FILE)).find(|path| path.is_file());
+    let found = places.iter().map(|place| place.join(file)).find(|path| path.is_file());
     found.ok_or_else(|| AskError::NoPlugin {
+        name,
+        flag,
         places: places.iter().map(|place| place.display().to_string()).collect(),
     })
 }

@@ -104,13 +104,15 @@ impl Host {
         let (data, path) = (self.path("data"), self.path("status"));
         let _ = std::fs::remove_file(&path);
         pipe::make(&data).unwrap();
-        let dump = Dump::stream(data.clone(), path.clone(), PATIENCE).unwrap();
+        let dump = Dump::stream(&data, path.clone(), PATIENCE).unwrap();
         std::thread::spawn(move || {
             let mut pipe = OpenOptions::new().write(true).open(data).unwrap();
             // The reader may have left.
             let _ = pipe.write_all(&content);
             drop(pipe);
-            status.map_or((), |status| std::fs::write(path, status).unwrap());
+            if let Some(status) = status {
+                std::fs::write(path, status).unwrap();
+            }
         });
         dump
     }
@@ -417,8 +419,8 @@ async fn of_two_senders_with_one_token_the_second_is_refused_and_spoils_nothing(
     let first = tokio::spawn(async move { receive::put(own_table, own, None, &mut coming).await });
     more.unbounded_send(Ok(Frame::data(Bytes::from_static(b"con")))).unwrap();
     tokio::task::yield_now().await;
-    let put =
-        receive::put(Arc::clone(&table), Arc::clone(&handover), None, &mut StreamBody::new(pieces(b"x")));
+    let mut other = StreamBody::new(pieces(b"x"));
+    let put = receive::put(Arc::clone(&table), Arc::clone(&handover), None, &mut other);
     assert!(matches!(put.await, Err(BlobError::Conflict(_))));
     more.unbounded_send(Ok(Frame::data(Bytes::from_static(b"tent")))).unwrap();
     drop(more);

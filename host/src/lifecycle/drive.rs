@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::afterwards::{self, Afterwards};
 use super::announce::{Announcer, counterpart, in_the_way};
 use super::people;
 use super::progress::{self, Next};
@@ -166,18 +167,30 @@ impl Lifecycle {
         }
     }
 
-    /// Follows what people have said. None: nothing was.
+    /// Follows what people have said. None: nothing was, or its time has not come.
     async fn hear(&self, run: &mut Run, now: Timestamp) -> Result<Option<Driven>, StoreError> {
+        if people::forget_taken_off(run) {
+            self.publish(run).await?;
+            return Ok(Some(Driven::now()));
+        }
+        if !run.status.heard.is_empty() {
+            self.store().take_off(&run.key, &run.status.heard).await?;
+            return Ok(Some(Driven::now()));
+        }
         let mut post = None;
         if people::wants_again(run) {
             post = self.post_of(run).await?;
-            if post.as_ref().is_some_and(|post| !post.is_over()) {
+            match &post {
                 // What the run had begun is brought to its end first.
-                return Ok(Some(Driven::again(Again::After(Duration::from_secs(2)))));
+                Some(post) if !post.is_over() => {
+                    return Ok(Some(Driven::again(Again::After(Duration::from_secs(2)))));
+                }
+                None if run.needs_close() => return Ok(None),
+                _ => {}
             }
         }
         let heard = people::hear(run, post.is_some(), now);
-        if heard.names.is_empty() {
+        if run.status.heard.is_empty() {
             return Ok(None);
         }
         for why in &heard.refused {
@@ -198,9 +211,8 @@ impl Lifecycle {
             }
             self.store().supersede(&run.key, Some(ABANDONED)).await?;
         }
+        // With what came of them: nothing is heard twice, wherever the host ends.
         self.publish(run).await?;
-        // Last: heard twice is better than not at all.
-        self.store().take_off(&run.key, &heard.names).await?;
         Ok(Some(Driven::now()))
     }
 
@@ -210,42 +222,50 @@ impl Lifecycle {
         self.store().get(&self.store().key(&Spec { phase, ..run.spec.clone() })).await
     }
 
-    /// A run that is over: what it began is brought to its end after the change, whatever became of that; and in the end it goes.
+    /// A run that is over.
     async fn afterwards(&self, run: &Run, now: Timestamp) -> Result<Driven, StoreError> {
         let runs = self.store().of_subject(&run.spec).await?;
-        let post = counterpart(&runs, run);
-        if run.needs_post() && post.is_none() {
-            let Some(ending) = self.ending_of(run).await? else {
-                return Ok(Driven::again(Again::No).watching(subject_watch(run)));
-            };
-            let phase = run.spec.counterpart().unwrap_or_default();
-            let spec = Spec {
-                phase,
-                ending: Some(ending),
-                announced_by: HOST.to_owned(),
-                superseded_by: None,
-                ..run.spec.clone()
-            };
-            self.store().create(&spec).await?;
-            return Ok(Driven::again(Again::After(Duration::from_secs(1))));
-        }
-        if run.spec.is_before() && post.is_some_and(|post| !post.is_over()) {
-            return Ok(Driven::again(Again::After(ABSENT)));
-        }
         let history = SignedDuration::try_from(self.history).unwrap_or(SignedDuration::MAX);
-        let end = run.status.finished_at.unwrap_or(now).checked_add(history).unwrap_or(Timestamp::MAX);
-        if end > now {
-            return Ok(Driven::again(Again::After(until(end, now))));
+        let other = counterpart(&runs, run);
+        match afterwards::next(run, other, history, now) {
+            Afterwards::Close(ending) => self.close(run, ending).await,
+            Afterwards::Open if !self.is_alone(run).await? => {
+                Ok(Driven::again(Again::No).watching(subject_watch(run)))
+            }
+            Afterwards::Open if run.needs_post() && other.is_none() => {
+                self.close(run, Ending::Abandoned).await
+            }
+            Afterwards::AwaitPost => Ok(Driven::again(Again::After(ABSENT))),
+            Afterwards::Keep(end) => Ok(Driven::again(Again::After(until(end, now)))),
+            Afterwards::Open | Afterwards::Delete => {
+                self.store().delete(&run.key).await?;
+                Ok(Driven::again(Again::No))
+            }
         }
-        self.store().delete(&run.key).await?;
-        Ok(Driven::again(Again::No))
+    }
+
+    /// Announces the phase after a change that nobody else will.
+    async fn close(&self, run: &Run, ending: Ending) -> Result<Driven, StoreError> {
+        let spec = Spec {
+            phase: run.spec.counterpart().unwrap_or_default(),
+            ending: Some(ending),
+            announced_by: HOST.to_owned(),
+            superseded_by: None,
+            ..run.spec.clone()
+        };
+        self.store().create(&spec).await?;
+        Ok(Driven::again(Again::After(Duration::from_secs(1))))
     }
 
     /// Whether nobody is there any more for whom something is to be done.
     async fn is_pointless(&self, run: &Run) -> Result<bool, StoreError> {
+        Ok(run.spec.is_before() && run.spec.superseded_by.is_none() && self.is_alone(run).await?)
+    }
+
+    /// Whether the subject is gone.
+    async fn is_alone(&self, run: &Run) -> Result<bool, StoreError> {
         let subject = &run.spec.subject;
-        let gone = self.store().subject_labels(&subject.key(), &subject.uid).await?.is_none();
-        Ok(gone && run.spec.is_before() && run.spec.superseded_by.is_none())
+        Ok(self.store().subject_labels(&subject.key(), &subject.uid).await?.is_none())
     }
 
     /// What is to be said when the plugin of a hook is not at work.
@@ -253,19 +273,6 @@ impl Lifecycle {
         let hook = run.status.hooks.get(index)?;
         let there = self.announcer.listeners.at_work(&hook.plugin, &run.spec);
         there.is_none().then(|| hooks::absent(&hook.plugin))
-    }
-
-    /// How the change of a run ended about which nobody says anything any more; none: somebody still may.
-    async fn ending_of(&self, run: &Run) -> Result<Option<Ending>, StoreError> {
-        if run.spec.superseded_by.is_some() {
-            return Ok(Some(Ending::Abandoned));
-        }
-        if run.status.state == RunState::Failed {
-            return Ok(Some(Ending::Failed));
-        }
-        let subject = &run.spec.subject;
-        let there = self.store().subject_labels(&subject.key(), &subject.uid).await?;
-        Ok(there.is_none().then_some(Ending::Abandoned))
     }
 
     /// Changes of the subject that make way for this run's and have not come to their end: it waits for them.

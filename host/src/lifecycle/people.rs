@@ -1,22 +1,22 @@
 //! What people say to a run, by annotations: `approve`, `skip`, `retry`, `abandon`, each with a reason. Pure.
 //!
-//! What was heard is written into the audit of the run before the annotation is taken off.
+//! What was heard is written down with what came of it, then the annotation is taken off: it is heard once, wherever the host ends.
 
 use jiff::Timestamp;
 
 use super::progress::{self, NOT_REACHED};
-use super::run::{ABANDONED, AuditEntry, Hook, HookState, Run, RunState, Status};
+use super::run::{ABANDONED, AuditEntry, Hook, HookState, Run, RunState, Said, Status};
 
 /// The reason of hooks that a person passed over.
 pub const SKIPPED: &str = "SkippedByHand";
 /// The longest reason that is kept.
 const LONGEST: usize = 512;
+/// So many entries of the audit are kept: a resource does not grow without end.
+const AUDIT: usize = 50;
 
 /// What became of the annotations.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Heard {
-    /// Annotations to be taken off, without their prefix.
-    pub names: Vec<String>,
     /// Why some were not followed.
     pub refused: Vec<String>,
     /// The change is to be given up: its `post-` phase is due.
@@ -30,6 +30,13 @@ pub fn wants_again(run: &Run) -> bool {
     run.is_over() && ["retry", "skip"].iter().any(|name| run.said.contains_key(*name))
 }
 
+/// Forgets what was heard and taken off. True: something was.
+pub fn forget_taken_off(run: &mut Run) -> bool {
+    let before = run.status.heard.len();
+    run.status.heard.retain(|heard| run.said.get(&heard.name) == Some(&heard.value));
+    run.status.heard.len() < before
+}
+
 /// Follows what people have said. `ended`: what the run had begun was brought to its end after the change, and has to begin again.
 pub fn hear(run: &mut Run, ended: bool, now: Timestamp) -> Heard {
     let mut heard = Heard::default();
@@ -38,7 +45,7 @@ pub fn hear(run: &mut Run, ended: bool, now: Timestamp) -> Heard {
         else {
             continue;
         };
-        heard.names.push(name.clone());
+        run.status.heard.push(Said { name: name.clone(), value: value.clone() });
         let followed = match action {
             "approve" => approve(run, &value),
             "skip" => skip(run, &value, (ended, now), &mut heard),
@@ -59,6 +66,8 @@ pub fn hear(run: &mut Run, ended: bool, now: Timestamp) -> Heard {
             )),
         }
     }
+    let old = run.status.audit.len().saturating_sub(AUDIT);
+    run.status.audit.drain(..old);
     heard
 }
 
@@ -223,7 +232,7 @@ mod tests {
         let mut run =
             run(&annotation("approve", "jo: window is open"), &json!([waiting]), "AwaitingApproval");
         let heard = hear(&mut run, false, NOW);
-        assert_eq!((heard.names.as_slice(), heard.refused.len()), (["approve".to_owned()].as_slice(), 0));
+        assert!(run.status.heard[0].name == "approve" && heard.refused.is_empty());
         assert!(run.status.hooks[0].approved);
         let entry = &run.status.audit[0];
         assert_eq!((entry.action.as_str(), entry.hooks.as_str()), ("Approve", "backup/a"));
@@ -236,10 +245,11 @@ mod tests {
             [("approve", ""), ("approve", "true"), ("skip", "a"), ("skip", "a: "), ("retry", " ")]
         {
             let mut run = run(&annotation(name, value), &json!([hook("a", "Failed")]), "Failed");
-            let before = run.status.clone();
+            let mut before = run.status.clone();
             let heard = hear(&mut run, false, NOW);
             assert_eq!(heard.refused.len(), 1, "{name}={value}");
-            assert_eq!(heard.names, [name], "it is taken off, or it would be refused for ever");
+            // It is taken off, or it would be refused for ever.
+            before.heard.push(Said { name: name.to_owned(), value: value.to_owned() });
             assert_eq!(run.status, before);
         }
     }
@@ -264,6 +274,30 @@ mod tests {
             (HookState::Skipped, "too slow")
         );
         assert_eq!(progress::next(&run.spec, &run.status, NOW), progress::Next::End(RunState::Succeeded));
+    }
+
+    #[test]
+    fn what_was_heard_is_known_until_it_is_taken_off_or_other_words_are_in_its_place() {
+        let mut run = run(&annotation("skip", "a: too slow"), &json!([hook("a", "Running")]), "Running");
+        hear(&mut run, false, NOW);
+        assert!(!forget_taken_off(&mut run) && run.status.heard.len() == 1);
+        run.said.insert("skip".to_owned(), "a: much too slow".to_owned());
+        assert!(forget_taken_off(&mut run) && run.status.heard.is_empty());
+        hear(&mut run, false, NOW);
+        run.said.clear();
+        assert!(forget_taken_off(&mut run) && run.status.heard.is_empty());
+    }
+
+    #[test]
+    fn the_audit_keeps_the_last_entries_only() {
+        let mut run = run(&json!({}), &json!([hook("a", "Failed")]), "Failed");
+        for round in 0..AUDIT + 2 {
+            run.said.insert("retry".to_owned(), format!("jo: {round}"));
+            run.status.state = RunState::Failed;
+            hear(&mut run, false, NOW);
+        }
+        assert_eq!(run.status.audit.len(), AUDIT);
+        assert_eq!(run.status.audit[0].reason, "jo: 2");
     }
 
     #[test]

@@ -335,6 +335,15 @@ pub struct AuditEntry {
     pub manager: String,
 }
 
+/// An annotation of a person.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Said {
+    /// Without its prefix.
+    pub name: String,
+    /// Its text.
+    pub value: String,
+}
+
 /// How a run stands.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -354,9 +363,12 @@ pub struct Status {
     /// In the order in which they run.
     #[serde(default)]
     pub hooks: Vec<Hook>,
-    /// What people have done.
+    /// What people have done, the last of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub audit: Vec<AuditEntry>,
+    /// Annotations that were followed and are to be taken off.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub heard: Vec<Said>,
 }
 
 /// A run as it is in the cluster.
@@ -430,6 +442,12 @@ impl Run {
     pub fn needs_post(&self) -> bool {
         self.spec.is_before() && self.status.hooks.iter().any(|hook| hook.ensure_post && hook.has_begun())
     }
+
+    /// Whether that is the host's to do, as its change will not be.
+    pub fn needs_close(&self) -> bool {
+        let is_lost = self.spec.superseded_by.is_some() || self.status.state == RunState::Failed;
+        self.needs_post() && self.is_over() && is_lost
+    }
 }
 
 impl Status {
@@ -437,7 +455,7 @@ impl Status {
     pub fn patch(&self) -> Value {
         let mut patch = serde_json::to_value(self).unwrap_or_default();
         if let Some(fields) = patch.as_object_mut() {
-            for name in ["message", "plannedAt", "finishedAt", "audit"] {
+            for name in ["message", "plannedAt", "finishedAt", "audit", "heard"] {
                 fields.entry(name).or_insert(Value::Null);
             }
         }

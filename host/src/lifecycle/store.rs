@@ -6,7 +6,7 @@ use std::sync::Arc;
 use http::Method;
 use serde_json::{Value, json};
 
-use super::run::{PHASE_LABEL, Run, SPOKEN, SUBJECT_LABEL, Spec};
+use super::run::{PHASE_LABEL, Run, SPOKEN, SUBJECT_LABEL, Said, Spec};
 use super::{PLURAL, RUN};
 use crate::cluster::path::{Resource, escape};
 use crate::cluster::request::{Api, ApiError, Call};
@@ -144,14 +144,21 @@ impl Store {
         self.patch(key, &json!({"spec": {"supersededBy": by}})).await
     }
 
-    /// Takes off annotations that were heard.
+    /// Takes off annotations that still say what was heard.
     ///
     /// # Errors
-    /// [`StoreError`]. A run that is gone is none.
-    pub async fn take_off(&self, key: &ObjectKey, names: &[String]) -> Result<(), StoreError> {
-        let names: serde_json::Map<String, Value> =
-            names.iter().map(|name| (format!("{SPOKEN}{name}"), Value::Null)).collect();
-        self.patch(key, &json!({"metadata": {"annotations": names}})).await
+    /// [`StoreError`]. A run that is gone is none, and neither is an annotation that says something else meanwhile.
+    pub async fn take_off(&self, key: &ObjectKey, heard: &[Said]) -> Result<(), StoreError> {
+        let path = format!("{}?fieldManager=pilothouse", object_path(key));
+        for Said { name, value } in heard {
+            let at = format!("/metadata/annotations/{}", format!("{SPOKEN}{name}").replace('/', "~1"));
+            let patch = json!([{"op": "test", "path": at, "value": value}, {"op": "remove", "path": at}]);
+            match self.send(Method::PATCH, &path, Some(("application/json-patch+json", patch))).await {
+                Err(error) if error.code == 422 => {}
+                result => gone_is_fine(result)?,
+            }
+        }
+        Ok(())
     }
 
     /// Removes a run. One that is gone is no error.

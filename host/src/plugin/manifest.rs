@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::bindings::{INTERFACE, PACKAGE};
 use super::limits::LimitsSpec;
 use crate::action::execute::Manager;
-use crate::capability::phases::{HookRule, is_phase};
+use crate::capability::phases::{self, HookRule};
 use crate::capability::rule::Rule;
 use crate::charts::places::Place;
 use crate::object::Gvk;
@@ -172,7 +172,8 @@ impl Manifest {
                 "it reconciles nothing: give it kinds, or `bindable: true`".to_owned(),
             ));
         }
-        self.check_phases()?;
+        let checked = phases::check(&self.rights.announces, &self.rights.hooks);
+        checked.map_err(|error| ManifestError::Invalid(error.to_string()))?;
         for (index, kind) in self.kinds.iter().enumerate() {
             if kind.version.is_empty() || kind.kind.is_empty() {
                 return Err(ManifestError::Invalid(format!("kinds[{index}] needs a version and a kind")));
@@ -191,16 +192,6 @@ impl Manifest {
             }
         }
         Ok(())
-    }
-
-    fn check_phases(&self) -> Result<(), ManifestError> {
-        let hooks = self.rights.hooks.iter().flat_map(|rule| &rule.phases);
-        match self.rights.announces.iter().chain(hooks).find(|phase| *phase != "*" && !is_phase(phase)) {
-            Some(phase) => Err(ManifestError::Invalid(format!(
-                "{phase:?} is no phase: `pre-` or `post-`, and a word such as `upgrade`"
-            ))),
-            None => Ok(()),
-        }
     }
 }
 

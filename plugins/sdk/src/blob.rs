@@ -29,7 +29,8 @@ macro_rules! ask {
 }
 
 impl Blob {
-    pub(crate) fn new(host: Rc<dyn Host>) -> Self {
+    /// For commands, which have no [`Context`](crate::Context).
+    pub fn new(host: Rc<dyn Host>) -> Self {
         Self { host }
     }
 

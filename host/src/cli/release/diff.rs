@@ -8,10 +8,11 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::kind::Kind;
-use super::{Output, ReleaseArgs, ReleaseError, Watches, ask, encoded, object_of, object_option, question};
+use super::{ReleaseArgs, ReleaseError, Watches, object_of, object_option};
 use crate::binding::RELEASE;
 use crate::capability::rule::{DRY_RUN, Rule};
 use crate::charts::places::Place;
+use crate::cli::asking::{Output, ask, encoded, question};
 use crate::command::{PersonFile, Question, Session, Subject};
 use crate::object::{ObjectKey, Owner};
 use crate::watches_file::{ChartPlace, WatchEntry};
@@ -169,7 +170,7 @@ pub fn execute(args: &DiffArgs) -> Result<Difference, ReleaseError> {
     let kind = args.release.kind(&session, kind, watches.as_ref())?;
     let namespace = args.release.namespace();
     let wanted = wanted(&kind, watches.as_ref())?;
-    session.also_may(dry_runs())?;
+    session.also_may(vec![dry_runs()])?;
     let subject = subject(args, &session, &kind, (&namespace, name), &wanted)?;
     let options = serde_json::json!({"object": object_option(&kind, &namespace, name)});
     let question = Question { files: wanted.files, ..question("diff", options) };

@@ -4,9 +4,10 @@ use clap::Args;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
-use super::table::table;
-use super::time::local;
-use super::{Output, ReleaseArgs, ReleaseError, ask, encoded, object_of, object_option, question};
+use super::{ReleaseArgs, ReleaseError, object_of, object_option};
+use crate::cli::asking::{Output, ask, encoded, question};
+use crate::cli::table::table;
+use crate::cli::time::local;
 
 /// Flags of `pilothouse history`.
 #[derive(Clone, Debug, Args)]
@@ -49,7 +50,7 @@ pub fn execute(args: &HistoryArgs) -> Result<String, ReleaseError> {
     let options = json!({"object": object, "max": args.max});
     let lines: Value = ask(&session, &question("history", options), None)?;
     match args.output {
-        Output::Json | Output::Yaml => encoded(&lines, args.output),
+        Output::Json | Output::Yaml => Ok(encoded(&lines, args.output)?),
         Output::Table | Output::Wide => {
             Ok(printed(lines.as_array().map(Vec::as_slice).unwrap_or_default(), &TimeZone::system()))
         }

@@ -4,9 +4,10 @@ use clap::Args;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::table::{shortened, table};
-use super::time::age;
-use super::{Output, ReleaseArgs, ReleaseError, Watches, ask, encoded, question};
+use super::{ReleaseArgs, ReleaseError, Watches};
+use crate::cli::asking::{Output, ask, encoded, question};
+use crate::cli::table::{shortened, table};
+use crate::cli::time::age;
 
 /// So much of a remark stands in a table.
 const REMARK: usize = 80;
@@ -55,7 +56,7 @@ pub fn execute(args: &ListArgs) -> Result<String, ReleaseError> {
     });
     let rows: Value = ask(&session, &question("releases", options), None)?;
     if matches!(args.output, Output::Json | Output::Yaml) {
-        return encoded(&rows, args.output);
+        return Ok(encoded(&rows, args.output)?);
     }
     let rows = rows.as_array().cloned().unwrap_or_default();
     if rows.is_empty() {

@@ -8,8 +8,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::kind::Kind;
-use super::{ReleaseArgs, ReleaseError, ask, object_of, object_option, question};
+use super::{ReleaseArgs, ReleaseError, object_of, object_option};
 use crate::capability::rule::Rule;
+use crate::cli::asking::{ask, question};
 use crate::cli::run::go_bool;
 use crate::command::Session;
 use crate::watches_file::go_duration;
@@ -90,7 +91,7 @@ pub fn execute(args: &RollbackArgs) -> Result<(), ReleaseError> {
     let mut session = args.release.open()?;
     let kind = args.release.kind(&session, kind, watches.as_ref())?;
     let namespace = args.release.namespace();
-    session.also_may(may_ask(&kind, &namespace, name))?;
+    session.also_may(vec![may_ask(&kind, &namespace, name)])?;
     let object = object_option(&kind, &namespace, name);
     let options = json!({"object": object, "step": {"ask": {"revision": revision}}});
     let asked: Asked = ask(&session, &question("rollback", options), None)?;
@@ -173,7 +174,7 @@ impl Follower<'_> {
 
     fn look(&self) -> Result<Progress, ReleaseError> {
         let options = json!({"object": self.object, "step": {"look": {"words": self.asked.words}}});
-        ask(self.session, &question("rollback", options), None)
+        Ok(ask(self.session, &question("rollback", options), None)?)
     }
 }
 

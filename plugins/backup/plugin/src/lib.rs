@@ -9,6 +9,7 @@
 
 mod act;
 mod backup;
+pub mod command;
 mod etcd;
 mod hooks;
 mod job;
@@ -21,7 +22,8 @@ mod settings;
 mod snapshot;
 mod store;
 
-use pilothouse_sdk::{export, export_hooks};
+use pilothouse_sdk::{export, export_commands, export_hooks};
 
 export!(policy::Policies, backup::Backups, restore::Restores);
 export_hooks!(hooks::Changes);
+export_commands!(command::run);

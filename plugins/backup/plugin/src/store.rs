@@ -14,7 +14,7 @@ use pilothouse_sdk::{
 };
 
 /// The store of a storage; Secrets are those of the namespace.
-fn store(storage: &Storage, namespace: &str) -> Store {
+pub(crate) fn store(storage: &Storage, namespace: &str) -> Store {
     Store {
         url: storage.url.clone().unwrap_or_default(),
         region: storage.region.clone(),

@@ -27,8 +27,8 @@ pub use cluster::{
 pub use id::Id;
 pub use pod::PodPolicy;
 pub use record::{
-    Change, ChangeKind, DefragmentationRecord, FailedJoins, LeaveReason, LogState, MemberRecord, Record,
-    ReliefRecord, SeedSource, UpgradeRecord,
+    Change, ChangeEnding, ChangeKind, DefragmentationRecord, EndedChange, EndedKind, FailedJoins,
+    LeaveReason, LogState, MemberRecord, Record, ReliefRecord, ScaleDownRecord, SeedSource, UpgradeRecord,
 };
 pub use restore::{ClusterReference, EtcdRestoreSpec, RestoreState, RestoreStatus};
 pub use status::{ClusterStatus, Condition, MembersStatus, Phase};

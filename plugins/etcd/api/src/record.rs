@@ -33,6 +33,12 @@ pub struct Record {
     /// Members are being brought to another version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub upgrade: Option<UpgradeRecord>,
+    /// Members are being taken away because fewer are asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scale_down: Option<ScaleDownRecord>,
+    /// A change that is over, of which other plugins are still to be told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended: Option<EndedChange>,
     /// Databases are being defragmented.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub defragmentation: Option<DefragmentationRecord>,
@@ -208,6 +214,9 @@ pub struct UpgradeRecord {
     /// How far the members' logs are freed of entries that the next version cannot read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub logs: Option<LogState>,
+    /// The pod of a member was changed for it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub begun: bool,
 }
 
 /// How far the logs of members are freed of entries that the next version cannot read. *(Pilothouse)*
@@ -220,6 +229,56 @@ pub enum LogState {
     TakingBack,
     /// That is over.
     Free,
+}
+
+/// Members are being taken away because fewer are asked for. *(Pilothouse)*
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ScaleDownRecord {
+    /// How many members there were.
+    pub from: u32,
+    /// How many are asked for.
+    pub to: u32,
+    /// When it began; also the name under which other plugins are asked to prepare for it.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub since: Timestamp,
+    /// One has been taken away, or is being.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub begun: bool,
+}
+
+/// A change that is over. *(Pilothouse)*
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct EndedChange {
+    /// What was done.
+    pub kind: EndedKind,
+    /// The name that it was announced under.
+    pub change: String,
+    /// How it ended.
+    pub ending: ChangeEnding,
+}
+
+/// Changes that other plugins prepare for. *(Pilothouse)*
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum EndedKind {
+    /// Members were brought to another version.
+    Upgrade,
+    /// Members were taken away.
+    ScaleDown,
+}
+
+/// How a change ended. *(Pilothouse)*
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum ChangeEnding {
+    /// It was carried out.
+    Succeeded,
+    /// It was taken back half-way.
+    Failed,
+    /// It was taken back before it had begun.
+    Withdrawn,
 }
 
 /// Databases are being defragmented. *(Pilothouse)*

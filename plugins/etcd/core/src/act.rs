@@ -1,6 +1,6 @@
 //! What can be done. Every act may be done twice: its preconditions make the second time a refusal that means nothing.
 
-use etcd_api::Id;
+use etcd_api::{ChangeEnding, Id};
 use serde_json::Value;
 
 use crate::{observed::AlarmKind, tls::CertificateOrder, version::Version};
@@ -116,6 +116,12 @@ pub enum Act {
 pub enum HookPhase {
     /// Members are about to run another version.
     PreUpgrade,
+    /// They do, or were called back.
+    PostUpgrade(ChangeEnding),
+    /// Members are about to be taken away.
+    PreScaleDown,
+    /// They were, or more are asked for again.
+    PostScaleDown(ChangeEnding),
     /// The cluster is about to be deleted.
     PreDelete,
 }
@@ -125,6 +131,9 @@ impl HookPhase {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::PreUpgrade => "pre-upgrade",
+            Self::PostUpgrade(_) => "post-upgrade",
+            Self::PreScaleDown => "pre-scale-down",
+            Self::PostScaleDown(_) => "post-scale-down",
             Self::PreDelete => "pre-delete",
         }
     }

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use crate::{
     act::{Act, HookPhase},
-    alarm, cleanup,
+    alarm, announce, cleanup,
     decision::{Decision, Standing},
     defragmentation, join, learn, leave,
     observed::{Cluster, HookState, Observed, View},
@@ -167,6 +167,7 @@ fn agreed(situation: &Situation<'_>, aim: &Aim) -> Step {
         .or_else(|| rollout::heal(situation, aim))
         .or_else(|| alarm::step(situation))
         .or_else(|| cleanup::orphans(situation))
+        .or_else(|| announce::after(situation))
         .or_else(|| rollout::scale(situation, aim))
         .or_else(|| rollout::step(situation, aim))
         .or_else(|| rollout::expand(situation))
@@ -242,7 +243,7 @@ fn rest(situation: &Situation<'_>, aim: &Aim) -> Step {
 /// Everything that was made goes with the object, for it belongs to it. Other plugins may want to act before.
 fn delete(cluster: &Cluster, observed: &Observed) -> Decision {
     let change = format!("delete-{}", cluster.uid);
-    let hook = observed.hook_of(&change);
+    let hook = observed.hook_of(HookPhase::PreDelete, &change);
     let act = match hook {
         None if observed.record == Record::default() => Act::Finish,
         None => Act::Announce { phase: HookPhase::PreDelete, change: change.clone() },

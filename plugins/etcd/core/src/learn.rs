@@ -1,9 +1,10 @@
 //! What is remembered of what was seen.
 
-use etcd_api::{MemberRecord, Record, names::event};
+use etcd_api::{ChangeEnding, MemberRecord, Record, names::event};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::{
+    announce,
     decision::EventNote,
     member::{Data, Member},
     naming::Place,
@@ -31,6 +32,7 @@ pub(crate) fn learn(
     let seen = record.clone();
     let situation = Situation::new(cluster, plan, observed, &seen, now);
     upgraded(&situation, &mut record, &mut events);
+    scaled(&situation, &mut record);
     quorum(&situation, &mut record, &mut events);
     prune(&mut record);
     (record, events)
@@ -132,10 +134,23 @@ fn upgraded(situation: &Situation<'_>, record: &mut Record, events: &mut Vec<Eve
     });
     let agreed = situation.agreed().is_some() && situation.learner_count() == 0;
     if agreed
+        && record.ended.is_none()
         && situation.first_unfit("").is_none()
         && situation.voters().all(|member| member.record.version == to)
     {
-        record.upgrade = None;
+        announce::end_upgrade(record, &situation.cluster.uid, ChangeEnding::Succeeded);
+    }
+}
+
+/// As few members as were asked for, or more are asked for again.
+fn scaled(situation: &Situation<'_>, record: &mut Record) {
+    let Some(scale) = &record.scale_down else { return };
+    let voters = situation.voter_count();
+    let is_done = u32::try_from(voters).is_ok_and(|voters| voters <= scale.to);
+    let at_rest = situation.agreed().is_some() && record.change.is_none() && record.ended.is_none();
+    if at_rest && (is_done || situation.plan.size >= voters) {
+        let ending = if is_done { ChangeEnding::Succeeded } else { ChangeEnding::Failed };
+        announce::end_scale_down(record, &situation.cluster.uid, ending);
     }
 }
 

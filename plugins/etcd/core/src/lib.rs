@@ -10,6 +10,7 @@
 
 pub mod act;
 mod alarm;
+mod announce;
 pub mod backup;
 mod cleanup;
 mod decide;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use etcd_api::{Fragment, Id, Record};
 use jiff::Timestamp;
 
-use crate::seed::RestoreOrder;
+use crate::{act::HookPhase, seed::RestoreOrder};
 
 /// Where the objects of Kubernetes were read from. etcd is always asked itself.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -43,9 +43,10 @@ pub struct Observed {
 }
 
 impl Observed {
-    /// What other plugins say of this change; none if they were not asked about it, but about another one perhaps.
-    pub fn hook_of(&self, change: &str) -> Option<&HookState> {
-        self.hook.as_ref().filter(|hook| hook.change == change).map(|hook| &hook.state)
+    /// What other plugins say of a phase of this change; none if they were not asked about it, but about another one perhaps.
+    pub fn hook_of(&self, phase: HookPhase, change: &str) -> Option<&HookState> {
+        let hook = self.hook.as_ref().filter(|hook| hook.change == change && hook.phase == phase)?;
+        Some(&hook.state)
     }
 }
 
@@ -238,6 +239,8 @@ impl AlarmKind {
 /// A phase that was announced to other plugins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hook {
+    /// The phase.
+    pub phase: HookPhase,
     /// The change that it was announced for.
     pub change: String,
     /// What they say of it.

@@ -1,15 +1,14 @@
 //! Members whose pod is not what it should be: brought there one at a time, those that are not well first, the leader last.
 
-use etcd_api::{LeaveReason, UpgradeRecord};
-use jiff::SignedDuration;
+use etcd_api::{ChangeEnding, LeaveReason, ScaleDownRecord, UpgradeRecord};
 
 use crate::{
     act::{Act, HookPhase},
-    digest::digest,
+    announce::{self, Coming},
     join, leave,
     manifest::storage_of,
     member::{Data, Member},
-    observed::{AlarmKind, HookState},
+    observed::AlarmKind,
     old_log, patience,
     planted::{self, Defect},
     quantity, repair,
@@ -30,9 +29,6 @@ pub(crate) enum Outdated {
     /// Another member: its pod cannot be changed without losing the data, or its data is not where it should be.
     Member,
 }
-
-/// How long after plugins failed to prepare for an upgrade they are asked again.
-const HOOK_RETRY: SignedDuration = SignedDuration::from_mins(10);
 
 /// What is not as it should be about a member.
 pub(crate) fn outdated(situation: &Situation<'_>, member: &Member<'_>, version: Version) -> Option<Outdated> {
@@ -157,7 +153,9 @@ pub(crate) fn withdraw(situation: &Situation<'_>, aim: &Aim) -> Option<Step> {
         situation.record.upgrade.as_ref().filter(|upgrade| upgrade.to != aim.version.to_string())?;
     let back = situation.voters().all(|member| member.meant() == Some(aim.version));
     let message = format!("the upgrade to {} is taken back", upgrade.to);
-    back.then(|| situation.note("Upgrading", message).remember(|record| record.upgrade = None))
+    let uid = &situation.cluster.uid;
+    let forget = |record: &mut _| announce::end_upgrade(record, uid, ChangeEnding::Failed);
+    back.then(|| situation.note("Upgrading", message).remember(forget))
 }
 
 /// Brings the next member to what it should be.
@@ -217,6 +215,7 @@ pub(crate) fn touch(situation: &Situation<'_>, member: &Member<'_>, how: Outdate
             .iter_mut()
             .filter(|member| member.name == name)
             .for_each(|member| member.version = version.to_string());
+        record.upgrade.iter_mut().for_each(|upgrade| upgrade.begun = true);
     })
 }
 
@@ -236,12 +235,13 @@ fn prepare(situation: &Situation<'_>, aim: &Aim, moves: bool) -> Option<Step> {
             pending,
             since: situation.now,
             logs: None,
+            begun: false,
         };
         let step = situation.note("Upgrading", format!("members are being brought to {to}"));
         return Some(step.remember(|record| record.upgrade = Some(upgrade)));
     };
     let untouched = situation.voters().all(|member| member.meant() != Some(aim.version));
-    if untouched && let Some(step) = announce(situation, upgrade) {
+    if untouched && let Some(step) = announced(situation, upgrade) {
         return Some(step);
     }
     if untouched && let Some(step) = old_log::shed(situation, upgrade, aim.version) {
@@ -250,36 +250,18 @@ fn prepare(situation: &Situation<'_>, aim: &Aim, moves: bool) -> Option<Step> {
     downgrade(situation, aim)
 }
 
-/// Other plugins prepare: no backup, no upgrade.
-fn announce(situation: &Situation<'_>, upgrade: &UpgradeRecord) -> Option<Step> {
-    let change = change_id(situation, upgrade);
-    match situation.observed.hook_of(&change) {
-        Some(HookState::Done) => None,
-        Some(HookState::Pending) => {
-            Some(situation.wait(LATER, "Preparing", "waiting for plugins that prepare for the upgrade"))
-        }
-        Some(HookState::Failed(why)) if situation.now.duration_since(upgrade.since) > HOOK_RETRY => {
-            let step = situation.note("Preparing", format!("asking again to prepare for the upgrade: {why}"));
-            Some(step.remember(|record| {
-                record.upgrade.iter_mut().for_each(|upgrade| upgrade.since = situation.now);
-            }))
-        }
-        Some(HookState::Failed(why)) => {
-            Some(situation.stall(
-                "PreUpgradeFailed",
-                format!("no upgrade, for a plugin could not prepare for it: {why}"),
-            ))
-        }
-        None => {
-            let act = Act::Announce { phase: HookPhase::PreUpgrade, change };
-            Some(situation.act(act, "Preparing", "asking plugins to prepare for the upgrade"))
-        }
-    }
-}
-
-fn change_id(situation: &Situation<'_>, upgrade: &UpgradeRecord) -> String {
-    let id = serde_json::json!([situation.cluster.uid, upgrade.to, upgrade.since.to_string()]);
-    format!("upgrade-{}", digest(&id))
+/// Other plugins prepare.
+fn announced(situation: &Situation<'_>, upgrade: &UpgradeRecord) -> Option<Step> {
+    let coming = Coming {
+        phase: HookPhase::PreUpgrade,
+        change: announce::upgrade(&situation.cluster.uid, upgrade),
+        since: upgrade.since,
+        what: "upgrade",
+        failed: "PreUpgradeFailed",
+    };
+    announce::before(situation, coming, |record| {
+        record.upgrade.iter_mut().for_each(|upgrade| upgrade.since = situation.now);
+    })
 }
 
 /// Tells etcd of a downgrade.
@@ -339,9 +321,45 @@ fn shrink(situation: &Situation<'_>, aim: &Aim) -> Option<Step> {
         let message = format!("waiting for member {unfit} before member {} leaves", victim.name());
         return Some(situation.wait(SOON, "MemberNotReady", message));
     }
-    let outdated = replaced == Some(victim.name());
-    let reason = if outdated { LeaveReason::Outdated } else { LeaveReason::ScaleDown };
-    Some(leave::begin(situation, victim.name(), reason))
+    if replaced == Some(victim.name()) {
+        return Some(leave::begin(situation, victim.name(), LeaveReason::Outdated));
+    }
+    if let Some(step) = fewer(situation) {
+        return Some(step);
+    }
+    let step = leave::begin(situation, victim.name(), LeaveReason::ScaleDown);
+    Some(step.remember(|record| record.scale_down.iter_mut().for_each(|scale| scale.begun = true)))
+}
+
+/// What has to be done before the first member is taken away; none when nothing has.
+fn fewer(situation: &Situation<'_>) -> Option<Step> {
+    let count = |members: usize| u32::try_from(members).unwrap_or(u32::MAX);
+    let to = count(situation.plan.size);
+    let Some(scale) = &situation.record.scale_down else {
+        let scale =
+            ScaleDownRecord { from: count(situation.voter_count()), to, since: situation.now, begun: false };
+        let step = situation.note("ScalingDown", format!("{to} members are asked for"));
+        return Some(step.remember(|record| record.scale_down = Some(scale)));
+    };
+    if scale.to != to {
+        let uid = &situation.cluster.uid;
+        let step =
+            situation.note("ScalingDown", format!("{to} members are asked for instead of {}", scale.to));
+        return Some(step.remember(|record| announce::end_scale_down(record, uid, ChangeEnding::Failed)));
+    }
+    if scale.begun {
+        return None;
+    }
+    let coming = Coming {
+        phase: HookPhase::PreScaleDown,
+        change: announce::scale_down(&situation.cluster.uid, scale),
+        since: scale.since,
+        what: "change to fewer members",
+        failed: "PreScaleDownFailed",
+    };
+    announce::before(situation, coming, |record| {
+        record.scale_down.iter_mut().for_each(|scale| scale.since = situation.now);
+    })
 }
 
 /// A volume that is larger than the spec asks for: it cannot be made smaller, and that is said rather than passed over.

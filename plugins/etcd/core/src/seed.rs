@@ -1,10 +1,11 @@
 //! The first member: of a new cluster, or of one that is begun anew with data it had before.
 
-use etcd_api::{Change, ChangeKind, MemberRecord, Record, SeedSource, names::event};
+use etcd_api::{Change, ChangeEnding, ChangeKind, MemberRecord, Record, SeedSource, names::event};
 use jiff::SignedDuration;
 
 use crate::{
     act::Act,
+    announce,
     decision::EventNote,
     learn,
     manifest::{self, PodRequest, Snapshot, Start},
@@ -272,11 +273,13 @@ fn believe(situation: &Situation<'_>, change: &Change, member: &Member<'_>, stat
         return give_up(situation, change, &why);
     }
     let (name, incarnation) = (member.name().to_owned(), member.record.incarnation);
+    let uid = &situation.cluster.uid;
     let step = situation.note("Running", "the first member answers").remember(|record| {
         record.cluster_id = Some(status.cluster_id);
         record.incarnation = incarnation;
         record.change = None;
-        record.upgrade = None;
+        announce::end_upgrade(record, uid, ChangeEnding::Failed);
+        announce::end_scale_down(record, uid, ChangeEnding::Failed);
         record.relief = None;
         record.defragmentation = None;
         record.quorum_lost_since = None;

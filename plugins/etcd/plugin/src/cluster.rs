@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use etcd_api::names::condition;
+use etcd_api::{ChangeEnding, names::condition};
 use etcd_core::{
     act::{Act, HookPhase},
     decide,
@@ -15,7 +15,7 @@ use etcd_core::{
 };
 use jiff::Timestamp;
 use pilothouse_sdk::{
-    Announcement, Context, Error, KubeError, Outcome, Patch, Reconciler, Resource as _, Standing,
+    Announcement, Context, Ending, Error, KubeError, Outcome, Patch, Reconciler, Resource as _, Standing,
     merge_difference,
 };
 use serde_json::{Value, json};
@@ -114,7 +114,7 @@ impl Call<'_> {
         }
         if let Act::Announce { phase, change } = &decision.act {
             let state = self.announce(*phase, change, &decision)?;
-            self.hook = Some(Hook { change: change.clone(), state });
+            self.hook = Some(Hook { phase: *phase, change: change.clone(), state });
             return Ok(Next::Again(Box::new(decision)));
         }
         let place = Place { cluster: &cluster.name, namespace: &cluster.namespace };
@@ -133,15 +133,31 @@ impl Call<'_> {
         Ok(Next::End(Box::new(outcome)))
     }
 
-    /// Tells other plugins what is about to be done, and asks how far they are.
+    /// Tells other plugins what is about to be done, or how it ended, and asks how far they are.
     fn announce(&self, phase: HookPhase, change: &str, decision: &Decision) -> Result<HookState, Error> {
         let upgrade = decision.record.upgrade.as_ref();
+        let fewer = decision.record.scale_down.as_ref().filter(|_| phase == HookPhase::PreScaleDown);
+        let (from, to) = match fewer {
+            Some(fewer) => (Some(json!(fewer.from)), Some(json!(fewer.to))),
+            None => (upgrade.map(|upgrade| json!(upgrade.from)), upgrade.map(|upgrade| json!(upgrade.to))),
+        };
         let details = json!({
-            "from": upgrade.map(|upgrade| &upgrade.from), "to": upgrade.map(|upgrade| &upgrade.to),
-            "clientService": format!("{}-client", self.object.metadata.name),
+            "from": from, "to": to, "clientService": format!("{}-client", self.object.metadata.name),
         });
-        let announcement =
-            Announcement { phase: phase.as_str().to_owned(), ..Announcement::before("", change) };
+        let announcement = match phase {
+            HookPhase::PreUpgrade | HookPhase::PreScaleDown | HookPhase::PreDelete => {
+                Announcement::before("", change)
+            }
+            HookPhase::PostUpgrade(ending) | HookPhase::PostScaleDown(ending) => match ending {
+                ChangeEnding::Succeeded => Announcement::after("", change, Ending::Succeeded),
+                ChangeEnding::Failed => Announcement::after("", change, Ending::Failed),
+                ChangeEnding::Withdrawn => {
+                    self.ctx.withdraw()?;
+                    return Ok(HookState::Done);
+                }
+            },
+        };
+        let announcement = Announcement { phase: phase.as_str().to_owned(), ..announcement };
         Ok(state_of(self.ctx.announce(&announcement.details(details))?))
     }
 

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, rc::Rc};
 
 use etcd_api::Id;
 use etcd_core::{
-    act::Act,
+    act::{Act, HookPhase},
     decision::Report,
     observed::{AlarmKind, Claim, Hook, HookState, Observed, Secret},
     refusal::Refusal,
@@ -19,6 +19,16 @@ use crate::{
 };
 
 impl World {
+    /// Plugins are asked once about a phase.
+    fn announce(&mut self, phase: HookPhase, change: &str) {
+        let is_known = |hook: &Hook| hook.phase == phase && hook.change == change;
+        if !self.hook.as_ref().is_some_and(is_known) {
+            self.hook = Some(Hook { phase, change: change.to_owned(), state: HookState::Pending });
+            self.announced.push((phase, change.to_owned()));
+            self.object_changed();
+        }
+    }
+
     /// Carries an act out.
     ///
     /// # Errors
@@ -26,12 +36,8 @@ impl World {
     pub fn perform(&mut self, act: &Act) -> Result<(), Refusal> {
         match act {
             Act::Nothing | Act::Look => Ok(()),
-            Act::Announce { change, .. } => {
-                if self.hook.as_ref().is_none_or(|hook| hook.change != *change) {
-                    self.hook = Some(Hook { change: change.clone(), state: HookState::Pending });
-                    self.announced.push(change.clone());
-                    self.object_changed();
-                }
+            Act::Announce { phase, change } => {
+                self.announce(*phase, change);
                 Ok(())
             }
             Act::Issue(order) => {

@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, rc::Rc};
 
 use etcd_api::{ClusterStatus, EtcdClusterSpec, Id};
 use etcd_core::{
+    act::HookPhase,
     decision::Standing,
     observed::{Hook, Secret},
     tls::Use,
@@ -73,7 +74,7 @@ pub struct World {
     /// How many pods the namespace's quota allows.
     pub quota: Option<usize>,
     /// Every change that they were asked to prepare for.
-    pub announced: Vec<String>,
+    pub announced: Vec<(HookPhase, String)>,
     /// The change of an object that no watch tells of, counted from 1.
     pub hidden: Option<u64>,
     /// Since when caches have missed a change.

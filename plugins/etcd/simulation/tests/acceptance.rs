@@ -2,7 +2,8 @@
 
 #[cfg(test)]
 mod tests {
-    use etcd_core::act::Act;
+    use etcd_api::ChangeEnding;
+    use etcd_core::act::{Act, HookPhase};
     use etcd_simulation::{Order, Play, Scene, Step, catalogue::scene, fault::Fault, world::World};
 
     fn played(scene: &Scene) -> Play {
@@ -94,7 +95,47 @@ mod tests {
             .filter(|line| line.contains("MoveLeader") || line.contains("PatchImage"))
             .collect();
         assert!(changes[2].contains("MoveLeader") && changes[6].contains("MoveLeader"), "{changes:#?}");
-        assert_eq!(play.world.announced.len(), 2, "plugins prepare for each upgrade by itself");
+        let phases: Vec<&str> = play.world.announced.iter().map(|(phase, _)| phase.as_str()).collect();
+        assert_eq!(
+            phases,
+            ["pre-upgrade", "post-upgrade", "pre-upgrade", "post-upgrade"],
+            "plugins prepare for each upgrade by itself, and hear how it ended"
+        );
+        let changes: Vec<&String> = play.world.announced.iter().map(|(_, change)| change).collect();
+        assert!(changes[0] == changes[1] && changes[2] == changes[3] && changes[0] != changes[2]);
+    }
+
+    #[test]
+    fn a_change_to_fewer_members_is_one_change_however_many_leave() {
+        let fewer = Step::World("three are asked for", |world| resize(world, 3));
+        let play = played(&steps(5, "3.6.16", true, vec![fewer]));
+        assert_eq!(lines(&play, "MemberRemove").len(), 2);
+        let phases: Vec<&str> = play.world.announced.iter().map(|(phase, _)| phase.as_str()).collect();
+        assert_eq!(phases, ["pre-scale-down", "post-scale-down"]);
+        assert_eq!(play.world.announced[0].1, play.world.announced[1].1);
+    }
+
+    #[test]
+    fn no_member_is_taken_away_while_plugins_cannot_prepare_and_more_can_be_asked_for_again() {
+        let scene = steps(
+            3,
+            "3.6.16",
+            true,
+            vec![Step::World("plugins cannot prepare, and one is asked for", |world| {
+                world.hook_fails = Some("no space in the bucket".to_owned());
+                resize(world, 1);
+            })],
+        );
+        let mut play = Play::new(&scene, Order::Fixed, Vec::new()).traced();
+        while play.advance(&scene) && play.happened < 2000 {}
+        assert!(lines(&play, "MemberRemove").is_empty(), "{}", play.story());
+        assert!(play.world.announced.len() > 1, "they are asked again");
+        resize(&mut play.world, 3);
+        play.world.hook_fails = None;
+        while play.advance(&scene) && play.happened < 4000 {}
+        assert!(lines(&play, "MemberRemove").is_empty());
+        let (phase, _) = play.world.announced.last().unwrap();
+        assert_eq!(*phase, HookPhase::PostScaleDown(ChangeEnding::Withdrawn));
     }
 
     #[test]

@@ -11,6 +11,7 @@ use crate::{
     apply::{Applied, Items},
     call::Call,
     left_alone::Purpose,
+    lifecycle::version,
     objects::{self, Object},
     readiness::{LOOK_AT_WAITING, WAITING_FOR_READINESS},
     report::{Pause, WAITING_FOR_KIND},
@@ -74,7 +75,8 @@ impl Call<'_> {
                     operation.readiness(self.readiness_of_operation(&prepared)?.verdict());
                 }
                 Act::Finish => {
-                    if let Some(pause) = self.tell_end(operation.stored(), Ending::Succeeded)? {
+                    let Stored { marks, release, .. } = operation.stored();
+                    if let Some(pause) = self.tell_end(marks, &version(release), Ending::Succeeded)? {
                         if operation.note() {
                             continue;
                         }

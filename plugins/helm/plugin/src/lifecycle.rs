@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use helm_release::{Action, Entry, History, Release, Status, Stored};
+use helm_release::{Action, Entry, History, Marks, Release, Status, Stored};
 use pilothouse_sdk::{Announcement, Ending, Error, Event, Standing};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -97,15 +97,12 @@ impl Call<'_> {
     ///
     /// # Errors
     /// It could not be told, and has to be told again.
-    pub(crate) fn tell_end(&self, stored: &Stored, ending: Ending) -> Result<Option<Pause>, Error> {
-        let marks = &stored.marks;
+    pub(crate) fn tell_end(&self, marks: &Marks, to: &Value, ending: Ending) -> Result<Option<Pause>, Error> {
         let Some((word, name)) = marks.change.as_deref().and_then(|mark| mark.split_once('/')) else {
             return Ok(None);
         };
         let owner = self.owner();
-        let details = json!({
-            "release": owner.release, "namespace": owner.namespace, "to": version(&stored.release),
-        });
+        let details = json!({"release": owner.release, "namespace": owner.namespace, "to": to});
         let announcement = Announcement::after(word, name, ending).undoing(marks.undoes.clone());
         Ok(match self.ctx().announce(&announcement.details(details))? {
             Standing::Done(_) => None,
@@ -127,7 +124,8 @@ impl Call<'_> {
         if latest.status != Status::Failed || latest.marks.change.is_none() {
             return Ok(());
         }
-        self.tell_end(&self.store().load(latest.revision)?, Ending::Failed).map(drop)
+        // The number alone: a record is large, and this is said at every look.
+        self.tell_end(&latest.marks, &json!({"revision": latest.revision}), Ending::Failed).map(drop)
     }
 
     /// Says that what was announced is wanted no more, where something was.

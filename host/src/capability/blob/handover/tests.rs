@@ -26,11 +26,13 @@ use crate::plugin::manifest::Manifest;
 const SECRETS: &str = "/api/v1/namespaces/shop/secrets/";
 
 /// Secrets by name, and what was asked.
+type Asked = (BTreeMap<String, Value>, Vec<String>);
+
 #[derive(Clone, Default)]
-struct Server(Arc<Mutex<(BTreeMap<String, Value>, Vec<String>)>>);
+struct Server(Arc<Mutex<Asked>>);
 
 impl Server {
-    fn state(&self) -> MutexGuard<'_, (BTreeMap<String, Value>, Vec<String>)> {
+    fn state(&self) -> MutexGuard<'_, Asked> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

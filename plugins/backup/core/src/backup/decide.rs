@@ -1,6 +1,6 @@
 //! The steps of a backup up to the object in the storage.
 
-use backup_api::{Artefact, BackupPhase, BackupPlan, BackupStatus, Run, Step};
+use backup_api::{Artefact, BackupPhase, BackupPlan, BackupStatus, OriginKind, Run, Step};
 use jiff::Timestamp;
 
 use super::{
@@ -40,9 +40,17 @@ impl Situation<'_> {
         match self.status.phase {
             BackupPhase::Completed if deleting && self.deletes() => self.begin_removal(),
             _ if deleting => self.let_go(),
+            // Its status is written by whoever found it.
+            BackupPhase::Pending if self.is_import() => {
+                self.wait(LATER, "waiting for what is known of it: import it once more")
+            }
             BackupPhase::Completed | BackupPhase::Failed => self.rest(self.status.clone()),
             _ => self.begin(),
         }
+    }
+
+    fn is_import(&self) -> bool {
+        self.object.spec.origin.as_ref().is_some_and(|origin| origin.kind == OriginKind::Import)
     }
 
     fn step(&self, run: &Run) -> Decision {

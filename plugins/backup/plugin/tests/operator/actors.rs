@@ -81,19 +81,24 @@ impl Actors {
         *self.decided.entry(uid).or_insert_with(next)
     }
 
-    /// Everybody goes on with what he does.
-    pub(crate) fn act(&mut self, cluster: &Cluster) {
-        for job in jobs(cluster).iter().filter(|job| !is_deleted(job)) {
-            if job.pointer("/status/conditions").is_none() {
-                self.work(cluster, job);
+    /// Everybody goes on with what he does. True: somebody has something to do.
+    pub(crate) fn act(&mut self, cluster: &Cluster) -> bool {
+        let mut busy = false;
+        for job in jobs(cluster) {
+            busy = true;
+            if !is_deleted(&job) && job.pointer("/status/conditions").is_none() {
+                self.work(cluster, &job);
             }
         }
         for backup in list(cluster, etcd("EtcdBackup")) {
+            busy = true;
             self.take_snapshot(cluster, &backup);
         }
         for restore in list(cluster, etcd("EtcdRestore")) {
+            busy = true;
             self.restore_snapshot(cluster, &restore);
         }
+        busy
     }
 
     /// One step of a Job: its pod is made, then it does its work.
@@ -176,13 +181,14 @@ impl Actors {
             return;
         }
         let reference = ObjectRef::new(etcd("EtcdBackup"), NAMESPACE, name_of(backup));
-        match self.fate_of(backup, "etcd") {
+        let fate = self.fate_of(backup, "etcd");
+        match fate {
             Fate::Hangs => {}
             Fate::Well | Fate::Corrupts => {
                 let key = text(backup, "/spec/s3/path").strip_prefix("backups/").unwrap().to_owned();
                 cluster.store(STORE, &key, self.data.clone());
                 let artefact = json!({"uri": format!("{STORE}/{key}"), "size": self.data.len(), "sha256": sha256(&self.data), "etcdVersion": "3.6.1"});
-                if self.fate_of(backup, "etcd") == Fate::Corrupts {
+                if fate == Fate::Corrupts {
                     cluster.store(STORE, &key, vec![b'?'; self.data.len()]);
                 }
                 cluster.set_status(&reference, &json!({"succeeded": true, "artefact": artefact})).unwrap();
@@ -198,7 +204,8 @@ impl Actors {
             return;
         }
         let reference = ObjectRef::new(etcd("EtcdRestore"), NAMESPACE, name_of(restore));
-        match self.fate_of(restore, "etcd-restore") {
+        let fate = self.fate_of(restore, "etcd-restore");
+        match fate {
             Fate::Well => {
                 let key = text(restore, "/spec/s3/path").strip_prefix("backups/").unwrap();
                 self.data = cluster.stored(STORE, key).unwrap();

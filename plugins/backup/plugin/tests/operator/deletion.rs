@@ -45,7 +45,7 @@ fn a_storage_that_does_not_answer_keeps_the_object_until_people_let_it_go() {
     scene
         .cluster
         .edit_ref::<Value>(&reference("Backup", "b"), |backup| {
-            backup["spec"]["deletionPolicy"] = json!("Retain")
+            backup["spec"]["deletionPolicy"] = json!("Retain");
         })
         .unwrap();
     scene.play(5);

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Half an hour is more than any back-off.
-const LONG: u32 = 1800;
+const LONG: u64 = 1800;
 
 /// One way of taking backups.
 struct Way {

@@ -112,12 +112,22 @@ impl Scene {
         self.create("Backup", name, &json!({"subject": subject, "plan": plan}));
     }
 
-    /// Lets time go by, second after second, with everybody at work.
-    pub(crate) fn play(&mut self, seconds: u32) {
-        for _ in 0..seconds {
-            self.runner.run_for(Duration::from_secs(1)).unwrap();
-            self.actors.act(&self.cluster);
+    /// Lets time go by with everybody at work: second after second while there is something to do, else until
+    /// the next call is due.
+    pub(crate) fn play(&mut self, seconds: u64) {
+        let mut left = seconds;
+        while left > 0 {
+            self.runner.settle().unwrap();
+            let step = if self.actors.act(&self.cluster) { 1 } else { self.rest().clamp(1, left) };
+            self.runner.run_for(Duration::from_secs(step)).unwrap();
+            left -= step;
         }
+        self.actors.act(&self.cluster);
+    }
+
+    /// For so many seconds nobody is called.
+    fn rest(&self) -> u64 {
+        self.runner.next_call().map_or(u64::MAX, |next| next.as_secs().min(10))
     }
 
     pub(crate) fn get(&self, kind: &str, name: &str) -> Option<Value> {
@@ -289,7 +299,7 @@ impl Scene {
     }
 
     /// The first hook until its end, for at most so many seconds.
-    pub(crate) fn carry_out(&mut self, change: &Change, seconds: u32) -> End {
+    pub(crate) fn carry_out(&mut self, change: &Change, seconds: u64) -> End {
         let mut last = String::new();
         for _ in 0..seconds {
             match self.step(change) {

@@ -227,6 +227,24 @@ fn a_failure_is_told_wherever_the_host_dies() {
 }
 
 #[test]
+fn a_failure_is_told_at_every_look_without_another_reading_of_its_record() {
+    let mut scene = settled(&json!({"replicas": 1, "hooks": {"migrate": true}}));
+    scene.set(&json!({"replicas": 2}));
+    scene.settle();
+    scene.cluster.fail_job(crate::scene::NAMESPACE, "migrate", "no").unwrap();
+    scene.settle();
+    let told = announced(&scene, "post-upgrade").len();
+    scene.cluster.forget_calls();
+    let object = scene.object();
+    scene.runner.wake(&object, Reason::Manual);
+    scene.settle();
+    assert_eq!(announced(&scene, "post-upgrade").len(), told, "the same words are one announcement");
+    let calls = scene.cluster.calls();
+    let reads = calls.iter().filter(|call| call.to_string().contains("sh.helm.release.v1.web.v2"));
+    assert_eq!(reads.count(), 1, "for what the condition says of it");
+}
+
+#[test]
 fn a_release_of_which_no_record_is_left_is_taken_away_after_others_have_done_their_part() {
     let mut scene = settled(&json!({"replicas": 1}));
     scene.cluster.kubectl().delete_ref(&scene.secret(1), &Default::default()).unwrap();

@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp, tz::TimeZone};
 
 /// How long ago a time was, as kubectl writes ages; empty when the text is none.
-pub(super) fn age(time: &str, now: Timestamp) -> String {
+pub(crate) fn age(time: &str, now: Timestamp) -> String {
     let Ok(time) = time.parse::<Timestamp>() else { return String::new() };
     duration(now.duration_since(time).max(SignedDuration::ZERO))
 }
@@ -32,7 +32,7 @@ fn duration(age: SignedDuration) -> String {
 }
 
 /// A time as `helm history` writes it: `Mon Jan  2 15:04:05 2006`, where the person is.
-pub(super) fn local(time: &str, zone: &TimeZone) -> String {
+pub(crate) fn local(time: &str, zone: &TimeZone) -> String {
     match time.parse::<Timestamp>() {
         Ok(time) => time.to_zoned(zone.clone()).strftime("%a %b %e %H:%M:%S %Y").to_string(),
         Err(_) => time.to_owned(),

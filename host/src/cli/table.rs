@@ -4,7 +4,7 @@
 const GAP: &str = "   ";
 
 /// Columns as wide as their widest cell. An empty cell is a dash, so that every line has as many words.
-pub(super) fn table(header: &[&str], rows: &[Vec<String>]) -> String {
+pub(crate) fn table(header: &[&str], rows: &[Vec<String>]) -> String {
     let header: Vec<String> = header.iter().map(|name| (*name).to_owned()).collect();
     let shown =
         |cell: &String| if cell.is_empty() { "-".to_owned() } else { cell.replace(['\n', '\t'], " ") };
@@ -27,7 +27,7 @@ pub(super) fn table(header: &[&str], rows: &[Vec<String>]) -> String {
 }
 
 /// The beginning of a text of one line.
-pub(super) fn shortened(text: &str, most: usize) -> String {
+pub(crate) fn shortened(text: &str, most: usize) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if line.chars().count() <= most {
         return line;
