@@ -1,6 +1,7 @@
 //! Scene S5: a database whose upgrade loses rows. A verified backup stands before each upgrade, and the way back has every row.
 
 mod disaster;
+mod postgresql;
 mod rows;
 mod store;
 
@@ -68,7 +69,8 @@ pub(super) fn demo(args: &DemoArgs) -> Result<()> {
 
 fn put_images(cluster: &Cluster) -> Result<()> {
     cluster.import_images(&[image::bare_host()?])?;
-    Ok(cluster.import_image_file(&databases::mariadb(&ToStderr)?)?)
+    cluster.import_image_file(&databases::mariadb(&ToStderr)?)?;
+    Ok(cluster.import_image_file(&databases::postgresql(&ToStderr)?)?)
 }
 
 /// What the plugins may do: the Helm plugin whatever the chart holds, the other one to stand before changes of databases.
@@ -117,6 +119,7 @@ impl Scene<'_> {
         self.failed_upgrade(&before)?;
         self.no_backup_no_upgrade(&before)?;
         self.by_the_clock()?;
+        postgresql::play(self)?;
         disaster::play(self, &before)
     }
 
@@ -241,13 +244,13 @@ impl Scene<'_> {
     }
 
     fn by_the_clock(&self) -> Result<()> {
-        let count = || self.backups(r#"?(@.spec.origin.kind=="Schedule")"#).len();
+        let verified = r#"{.items[?(@.spec.origin.kind=="Schedule")].status.verified}"#;
         self.apply(
             self.look,
             &self.policy(&json!({"schedule": {"cron": "* * * * *"}, "retention": {"keepLast": 3}})),
         )?;
         self.look.seen_within(A_WHILE, "a backup by the clock is verified", || {
-            count() > 0 && !self.look.value(POLICY, "{.status.lastSuccessTime}").is_empty()
+            self.look.value("backups", verified).contains("true")
         })?;
         self.look.patch(POLICY, r#"{"spec":{"schedule":{"suspend":true}}}"#)?;
         self.look.seen_within(A_WHILE, "and the schedule is paused", || {

@@ -38,7 +38,7 @@ pub(super) fn play(scene: &Scene<'_>, before: &Rows) -> Result<()> {
 
 /// All it needs stands beside the artefact.
 fn restore(scene: &Scene<'_>) -> Result<Value> {
-    let entry = scene.store.newest_entry()?;
+    let entry = scene.store.newest_entry("MariaDB")?;
     let of =
         |pointer: &str| entry.pointer(pointer).cloned().with_context(|| format!("{entry} has no {pointer}"));
     Ok(json!({

@@ -53,16 +53,14 @@ impl Store {
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// The newest entry of the catalogue: what is left when the cluster is lost.
+    /// The newest entry of the catalogue for subjects of a kind: what is left when the cluster is lost.
     ///
     /// # Errors
     /// When there is none.
-    pub(super) fn newest_entry(&self) -> Result<Value> {
+    pub(super) fn newest_entry(&self, kind: &str) -> Result<Value> {
         let mut entries = Vec::new();
         collect(&self.files, &mut entries)?;
-        let taken =
-            |entry: &Value| entry.pointer("/artefact/takenAt").and_then(Value::as_str).map(str::to_owned);
-        entries.into_iter().max_by_key(taken).context("the store has no catalogue")
+        newest(entries, kind).with_context(|| format!("the store's catalogue knows of no {kind}"))
     }
 }
 
@@ -77,4 +75,29 @@ fn collect(directory: &Path, entries: &mut Vec<Value>) -> Result<()> {
         }
     }
     Ok(())
+}
+
+fn newest(entries: Vec<Value>, kind: &str) -> Option<Value> {
+    let text =
+        |entry: &Value, pointer: &str| entry.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
+    let of_kind = entries.into_iter().filter(|entry| text(entry, "/subject/kind").as_deref() == Some(kind));
+    of_kind.max_by_key(|entry| text(entry, "/artefact/takenAt"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(kind: &str, taken: &str) -> Value {
+        json!({"subject": {"kind": kind}, "artefact": {"takenAt": taken}})
+    }
+
+    #[test]
+    fn the_newest_entry_is_that_of_the_kind_that_is_asked_for() {
+        let (first, second) =
+            (entry("MariaDB", "2026-01-01T00:00:00Z"), entry("MariaDB", "2026-01-02T00:00:00Z"));
+        let entries = vec![second.clone(), first, entry("StatefulSet", "2026-01-03T00:00:00Z")];
+        assert_eq!(newest(entries.clone(), "MariaDB"), Some(second));
+        assert_eq!(newest(entries, "EtcdCluster"), None);
+    }
 }
