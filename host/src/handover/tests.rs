@@ -110,7 +110,9 @@ impl Host {
             // The reader may have left.
             let _ = pipe.write_all(&content);
             drop(pipe);
-            status.map_or((), |status| std::fs::write(path, status).unwrap());
+            if let Some(status) = status {
+                std::fs::write(path, status).unwrap();
+            }
         });
         dump
     }
