@@ -168,7 +168,6 @@ async fn host(args: RunArgs) -> Result<(), AppError> {
     let handovers = behind.handovers.clone();
     let recorder = Recorder::start(api.clone(), &identity(&args));
     let pod = announce::own_pod(&args).map(|pod| (pod, recorder.clone()));
-    let egress = elsewhere::egress(&registry);
     let own_namespace = own_namespace(&args, &client);
     let lifecycle = lifecycle::lifecycle(&lifecycle::Parts {
         plugins: &plugins,
@@ -176,7 +175,7 @@ async fn host(args: RunArgs) -> Result<(), AppError> {
         cluster: &cluster,
         recorder: &recorder,
         metrics: &plugin_metrics,
-        egress: &egress,
+        egress: &behind.egress,
         namespace: &own_namespace,
         history: args.lifecycle_history,
     });
@@ -190,7 +189,7 @@ async fn host(args: RunArgs) -> Result<(), AppError> {
         metrics: ReconcileMetrics::register(&registry),
         plugin_metrics,
         charts: behind.charts,
-        egress,
+        egress: behind.egress,
         transfers: behind.transfers,
         commands: behind.commands,
         handovers: behind.handovers,

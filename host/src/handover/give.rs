@@ -47,14 +47,14 @@ pub(super) async fn get(
     };
     let turn = turn.map_err(|error| BlobError::Other(error.to_string()))?;
     let found = store.objects().get(path).await.map_err(BlobError::from);
-    let found = found.inspect_err(|error| table.end(&handover, Err(error.clone())))?;
+    let found = found.inspect_err(|error| table.end(&handover, &Err(error.clone())))?;
     let size = found.meta.size;
     let (sender, pieces) = mpsc::channel(AHEAD);
     let reading = Reading { handover, sender, cut };
     tokio::spawn(async move {
         let _held = (alone, turn);
         let result = reading.pump(found.into_stream()).await;
-        table.end(&reading.handover, result);
+        table.end(&reading.handover, &result);
     });
     Ok(Going { size, pieces })
 }

@@ -52,7 +52,7 @@ where
             Ok(stored)
         }
         Err(error) => {
-            table.end(&handover, Err(error.clone()));
+            table.end(&handover, &Err(error.clone()));
             Err(error)
         }
     }
@@ -152,7 +152,7 @@ pub(super) async fn commit(
         Stage::Spent => return committed(&handover, claimed),
     };
     let result = finish(*upload, &stored, &claimed).await;
-    table.end(&handover, result.clone());
+    table.end(&handover, &result);
     result.map(|_| stored)
 }
 

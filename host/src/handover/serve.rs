@@ -70,7 +70,7 @@ pub async fn serve(mut listener: TlsListener, table: Arc<Handovers>) {
 
 async fn answer(table: Arc<Handovers>, cut: Arc<Notify>, request: Request<Incoming>) -> Answer {
     let address = address_of(request.uri().path());
-    let authorization = request.headers().get(header::AUTHORIZATION).map(|value| value.as_bytes());
+    let authorization = request.headers().get(header::AUTHORIZATION).map(http::HeaderValue::as_bytes);
     let Some(handover) = address.and_then(|address| table.admit(address, authorization)) else {
         return nobody();
     };

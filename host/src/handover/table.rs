@@ -276,7 +276,7 @@ impl Handovers {
         tokio::select! {
             () = tokio::time::sleep(time) => {
                 handover.stop(LATE).await;
-                self.end(&handover, Err(BlobError::Unavailable(LATE.to_owned())));
+                self.end(&handover, &Err(BlobError::Unavailable(LATE.to_owned())));
             }
             _ = handover.stopped() => {}
         }
@@ -341,7 +341,7 @@ impl Handovers {
             () = tokio::time::sleep(after) => {
                 if handover.let_go().await {
                     let why = format!("no commit came within {after:?}");
-                    self.end(&handover, Err(BlobError::Unavailable(why)));
+                    self.end(&handover, &Err(BlobError::Unavailable(why)));
                 }
             }
             _ = handover.stopped() => {}
@@ -349,7 +349,7 @@ impl Handovers {
     }
 
     /// Takes down how it ended. An upload ends once; an object may be read again.
-    pub(super) fn end(&self, handover: &Handover, result: Result<Outcome, BlobError>) {
+    pub(super) fn end(&self, handover: &Handover, result: &Result<Outcome, BlobError>) {
         {
             let mut ended = handover.ended.lock().unwrap_or_else(PoisonError::into_inner);
             let again = matches!(handover.errand, Errand::Download { .. }) && handover.over().is_none();
@@ -364,7 +364,7 @@ impl Handovers {
         let bytes = handover.bytes.load(Ordering::Relaxed);
         self.metrics.bytes.get_or_create(&Of { plugin: plugin.clone(), way }).inc_by(bytes);
         let (owner, name) = (handover.key.0.to_string(), handover.key.1.as_str());
-        match &result {
+        match result {
             Ok(_) => tracing::info!(plugin, owner, name, way, bytes, "handover done"),
             Err(error) => tracing::warn!(plugin, owner, name, way, bytes, %error, "handover failed"),
         }

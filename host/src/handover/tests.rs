@@ -104,7 +104,7 @@ impl Host {
         let (data, path) = (self.path("data"), self.path("status"));
         let _ = std::fs::remove_file(&path);
         pipe::make(&data).unwrap();
-        let dump = Dump::stream(data.clone(), path.clone(), PATIENCE).unwrap();
+        let dump = Dump::stream(&data, path.clone(), PATIENCE).unwrap();
         std::thread::spawn(move || {
             let mut pipe = OpenOptions::new().write(true).open(data).unwrap();
             // The reader may have left.

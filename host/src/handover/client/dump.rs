@@ -4,7 +4,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read as _};
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -46,11 +46,11 @@ impl Dump {
     ///
     /// # Errors
     /// [`ClientError::File`].
-    pub fn stream(path: PathBuf, status: PathBuf, patience: Duration) -> Result<Self, ClientError> {
-        let failed = || ClientError::file(&path);
+    pub fn stream(path: &Path, status: PathBuf, patience: Duration) -> Result<Self, ClientError> {
+        let failed = || ClientError::file(path);
         // It does not wait for a writer: there may never be one.
         let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
-        let file = OpenOptions::new().read(true).custom_flags(flags).open(&path).map_err(failed())?;
+        let file = OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(failed())?;
         // It refuses what is no pipe.
         let ready = file.try_clone().and_then(Receiver::from_file).map_err(failed())?;
         Ok(Self { file, ready: Some(ready), status, patience, buffer: vec![0; PIECE], begun: false })
@@ -118,7 +118,7 @@ impl Dump {
 }
 
 /// Whether whoever writes says that it is.
-fn is_whole(status: &std::path::Path) -> Result<bool, ClientError> {
+fn is_whole(status: &Path) -> Result<bool, ClientError> {
     match std::fs::read_to_string(status) {
         Ok(text) => match text.trim() {
             "0" => Ok(true),
@@ -154,7 +154,7 @@ mod tests {
 
     impl Pod {
         fn dump(&self) -> Dump {
-            Dump::stream(self.pipe.clone(), self.status.clone(), Duration::from_millis(300)).unwrap()
+            Dump::stream(&self.pipe, self.status.clone(), Duration::from_millis(300)).unwrap()
         }
 
         /// What a container with the database's tools does.
@@ -250,7 +250,7 @@ mod tests {
         std::fs::write(&pod.status, "2").unwrap();
         let failed = Dump::file(file.clone(), pod.status.clone(), Duration::ZERO).await;
         assert!(matches!(failed, Err(ClientError::Source(_))));
-        assert!(Dump::stream(file, pod.status.clone(), Duration::ZERO).is_err());
-        assert!(Dump::stream(Path::new("/nowhere").into(), pod.status.clone(), Duration::ZERO).is_err());
+        assert!(Dump::stream(&file, pod.status.clone(), Duration::ZERO).is_err());
+        assert!(Dump::stream(Path::new("/nowhere"), pod.status.clone(), Duration::ZERO).is_err());
     }
 }
