@@ -173,7 +173,6 @@ async fn host(args: RunArgs) -> Result<(), AppError> {
     let behind = elsewhere::behind(&args, &plugins, &registry, &fence, &mut tasks).await?;
     let recorder = Recorder::start(api.clone(), &identity(&args));
     let pod = announce::own_pod(&args).map(|pod| (pod, recorder.clone()));
-    let egress = elsewhere::egress(&registry);
     let own_namespace = own_namespace(&args, &client);
     let lifecycle = lifecycle::lifecycle(&lifecycle::Parts {
         plugins: &plugins,
@@ -181,7 +180,7 @@ async fn host(args: RunArgs) -> Result<(), AppError> {
         cluster: &cluster,
         recorder: &recorder,
         metrics: &plugin_metrics,
-        egress: &egress,
+        egress: &behind.egress,
         namespace: &own_namespace,
         history: args.lifecycle_history,
     });
@@ -195,7 +194,7 @@ async fn host(args: RunArgs) -> Result<(), AppError> {
         metrics: ReconcileMetrics::register(&registry),
         plugin_metrics,
         charts: behind.charts,
-        egress,
+        egress: behind.egress,
         transfers: behind.transfers,
         commands: behind.commands,
         handovers: behind.handovers.clone(),

@@ -37,13 +37,14 @@ fn charts(args: &RunArgs, plugins: &Arc<Registry>, registry: &SharedRegistry) ->
 }
 
 /// HTTP for plugins that were given servers.
-pub(super) fn egress(registry: &SharedRegistry) -> Arc<Egress> {
+fn egress(registry: &SharedRegistry) -> Arc<Egress> {
     Arc::new(Egress::new(Arc::new(System), Metrics::register(registry)))
 }
 
-/// What goes on behind calls.
+/// What goes on behind calls, and HTTP.
 pub(super) struct Behind {
     pub(super) charts: Arc<Charts>,
+    pub(super) egress: Arc<Egress>,
     pub(super) transfers: Arc<Transfers>,
     pub(super) commands: Arc<Commands>,
     pub(super) handovers: Option<Arc<Handovers>>,
@@ -64,7 +65,8 @@ pub(super) async fn behind(
     let (commands, run) = Commands::new(exec::table::Metrics::register(registry));
     let (handovers, handed_over) = handover::handovers(args, registry, fence, tasks).await?;
     let news = [("charts", changed), ("transfers", moved), ("commands", run), ("handovers", handed_over)];
-    Ok(Behind { charts, transfers, commands, handovers, news })
+    let egress = egress(registry);
+    Ok(Behind { charts, egress, transfers, commands, handovers, news })
 }
 
 /// Calls whoever has news from elsewhere.

@@ -153,7 +153,7 @@ async fn sending(args: &UploadArgs) -> Result<Stored, ClientError> {
     // Before anything is asked: a writer must find its reader.
     let patience = args.secret.patience;
     let stream =
-        args.stream.as_ref().map(|path| Dump::stream(path, args.status.clone(), patience)).transpose()?;
+        args.stream.as_deref().map(|path| Dump::stream(path, args.status.clone(), patience)).transpose()?;
     let link = args.secret.link(&args.url)?;
     link.greet().await?;
     let dump = match (stream, &args.file) {

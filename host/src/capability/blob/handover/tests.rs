@@ -99,12 +99,15 @@ fn version(object: &Value) -> u32 {
 }
 
 fn discovery(path: &str) -> (u16, Value) {
-    let secrets = json!({"name": "secrets", "singularName": "secret", "namespaced": true, "kind": "Secret",
-        "verbs": ["get", "list", "watch", "create", "patch", "delete"]});
+    let list = |items: Value| json!({"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {}, "items": items});
+    let secrets = json!({"resource": "secrets", "scope": "Namespaced", "singularResource": "secret",
+        "verbs": ["get", "create", "patch", "delete"],
+        "responseKind": {"group": "", "version": "v1", "kind": "Secret"}});
     match path {
-        "/api/v1" => (200, json!({"kind": "APIResourceList", "groupVersion": "v1", "resources": [secrets]})),
-        "/api" => (200, json!({"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": []})),
-        "/apis" => (200, json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": []})),
+        "/api" => {
+            (200, list(json!([{"metadata": {}, "versions": [{"version": "v1", "resources": [secrets]}]}])))
+        }
+        "/apis" => (200, list(json!([]))),
         _ => (404, json!({"kind": "Status", "message": path, "code": 404})),
     }
 }
