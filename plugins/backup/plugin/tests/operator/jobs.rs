@@ -181,7 +181,8 @@ fn a_login_that_is_not_there_is_waited_for_and_named_in_the_end() {
     scene.play(60);
     assert!(scene.condition("Backup", "b", "Reconciling").message.contains("nobody"));
     assert!(jobs(&scene.cluster).is_empty());
-    scene.play(900);
+    // For an hour the storage is asked whether something was left in it.
+    scene.play(4500);
     let (phase, _, message) = scene.backup("b");
     assert!(
         phase == "Failed" && message.contains("not done within 5m") && message.contains("nobody"),
