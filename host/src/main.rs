@@ -1,5 +1,6 @@
 //! The `pilothouse` binary: parse, run, exit code.
 
+use std::error::Error;
 use std::io::Write as _;
 use std::process::ExitCode;
 
@@ -9,10 +10,6 @@ use pilothouse::handover::client::ClientError;
 use pilothouse::plugin::compiler;
 
 fn main() -> ExitCode {
-    let failed = |error: &dyn std::error::Error, code: u8| {
-        eprintln!("pilothouse: {error}");
-        ExitCode::from(code)
-    };
     let helm = |result: Result<(), helm::HelmError>| match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -20,36 +17,15 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     };
-    let project = |result: Result<String, project::ProjectCommandError>| match result {
-        Ok(text) => {
-            print(&text);
-            ExitCode::SUCCESS
-        }
-        Err(error) => failed(&error, error.exit_code()),
-    };
-    let release = |result: Result<String, release::ReleaseError>| match result {
-        Ok(text) => {
-            print(&text);
-            ExitCode::SUCCESS
-        }
-        Err(error) => failed(&error, error.exit_code()),
-    };
-    let handed = |result: Result<(), ClientError>| match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => failed(&error, 1),
-    };
+    let project = |result| told(result, project::ProjectCommandError::exit_code);
+    let release = |result| told(result, release::ReleaseError::exit_code);
+    let handed = |result: Result<(), ClientError>| told(result.map(|()| String::new()), |_| 1);
     match helm::refusal::parse().command {
         Command::Run(args) => match app::run(*args) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => failed(&error, error.exit_code()),
         },
-        Command::Plugin(command) => match plugin::execute(&command) {
-            Ok(text) => {
-                print(&text);
-                ExitCode::SUCCESS
-            }
-            Err(error) => failed(&error, 1),
-        },
+        Command::Plugin(command) => told(plugin::execute(&command), |_| 1),
         Command::Template(args) => helm(helm::template::execute(&args)),
         Command::Lint(args) => helm(helm::lint::execute(&args)),
         Command::Show(command) => helm(helm::show::execute(&command)),
@@ -77,6 +53,22 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
     }
+}
+
+/// What was asked for, or why not.
+fn told<E: Error>(result: Result<String, E>, exit_code: impl FnOnce(&E) -> u8) -> ExitCode {
+    match result {
+        Ok(text) => {
+            print(&text);
+            ExitCode::SUCCESS
+        }
+        Err(error) => failed(&error, exit_code(&error)),
+    }
+}
+
+fn failed(error: &dyn Error, code: u8) -> ExitCode {
+    eprintln!("pilothouse: {error}");
+    ExitCode::from(code)
 }
 
 /// Whoever reads it may have read enough, as `head` has.

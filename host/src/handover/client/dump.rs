@@ -134,7 +134,6 @@ fn is_whole(status: &Path) -> Result<bool, ClientError> {
 #[cfg(test)]
 mod tests {
     use std::io::Write as _;
-    use std::path::Path;
 
     use super::super::pipe;
     use super::*;
