@@ -14,7 +14,7 @@ use crate::{manifest, place::Place};
 const LINGERING: SignedDuration = SignedDuration::from_mins(5);
 /// A storage that does not answer for so long is not asked any more whether something was left in it.
 const PATIENCE: SignedDuration = SignedDuration::from_hours(1);
-/// A Secret that is not there for so long is not waited for by an object that is being deleted.
+/// A Secret that is not there for so long is not waited for to take away what may be in the storage.
 const LOGIN: SignedDuration = SignedDuration::from_secs(30);
 
 impl Situation<'_> {
@@ -183,8 +183,8 @@ impl Situation<'_> {
     fn erase_one(&self, run: &Run, object: &Place, seen: &Looked) -> Option<Decision> {
         match seen {
             Looked::Absent => None,
-            // With a namespace goes the Secret as well, and what is in the storage stays.
-            Looked::Lost(_) if self.object.deleting && self.since(run.since) >= LOGIN => None,
+            // With a namespace goes the Secret as well; without it nothing new came into the storage either.
+            Looked::Lost(_) if self.since(run.since) >= LOGIN => None,
             Looked::Present(_) => {
                 Some(self.act(Act::DeleteObject(object.clone()), format!("{} is deleted", object.uri())))
             }
