@@ -261,7 +261,7 @@ impl Session {
         let secret = secret_of(&namespace, name);
         let found: Option<Value> =
             self.cluster.kubectl().get_ref(&secret).map_err(|error| refused(&error))?;
-        if !found.is_some_and(|found| found.get("type").and_then(Value::as_str) == Some(TYPE)) {
+        if found.is_none_or(|found| found.get("type").and_then(Value::as_str) != Some(TYPE)) {
             // Somebody else's of the name stays.
             return Ok(());
         }
