@@ -26,8 +26,8 @@ use crate::s3;
 const MIB: usize = 1024 * 1024;
 /// Of the stream.
 const SIZE: usize = 512 * MIB;
-/// What either end may take for it; other tests run beside it. A stream that was gathered would be four times as much.
-const MOST: usize = 128 * MIB;
+/// What either end may take for it. A stream that was gathered would be eight times as much.
+const MOST: usize = 64 * MIB;
 
 async fn table() -> Arc<Handovers> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
@@ -113,7 +113,10 @@ fn dump(pod: &Pod, uploading: &Child) -> (String, usize, usize) {
     for number in 0..SIZE / MIB {
         let piece = piece(number);
         digest.update(&piece);
-        pipe.write_all(&piece).unwrap();
+        if pipe.write_all(&piece).is_err() {
+            // Why the reader left is in its own words.
+            break;
+        }
         grown = grown.max(memory("self").0.saturating_sub(before));
         beside = beside.max(memory(&uploading.id().to_string()).1);
     }
@@ -149,6 +152,7 @@ fn store(server: &ObjectStore) -> Store {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "half a gigabyte; memory is measured, so nothing runs beside it"]
 async fn a_long_stream_of_a_job_passes_in_little_memory_and_comes_back_whole() {
     let Some((_directory, server)) = s3::server(|directory| ObjectStore::open(directory, "backups")) else {
         return;
