@@ -5,7 +5,7 @@ mod postgresql;
 mod rows;
 mod store;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
@@ -49,7 +49,9 @@ pub(super) fn demo(args: &DemoArgs) -> Result<()> {
         }
         let store = Store::open(work, &cluster.network()?.machine())?;
         let mut host = Pod::of_project(access, &project, &plugins, values(&store), work)?;
-        let scene = Scene { look: Look { access, namespace: "demo" }, store, work };
+        let backup_plugin = plugins.iter().find(|plugin| plugin.ends_with("backup.wasm"));
+        let backup_plugin = backup_plugin.context("no backup plugin was built")?.clone();
+        let scene = Scene { look: Look { access, namespace: "demo" }, store, work, backup_plugin };
         let played = host.start().and_then(|()| scene.play());
         if let Err(error) = &played {
             eprintln!("{}", stage::tail(&host.log(), 60));
@@ -110,6 +112,7 @@ struct Scene<'a> {
     look: Look<'a>,
     store: Store,
     work: &'a Path,
+    backup_plugin: PathBuf,
 }
 
 impl Scene<'_> {

@@ -1,12 +1,15 @@
 //! Everything but the store is lost: the database comes back in another namespace.
 
+use std::process::Command;
+
 use anyhow::{Context as _, Result, bail};
 use serde_json::{Value, json};
 
 use super::rows::Rows;
-use super::{A_WHILE, Scene, database};
+use super::{A_WHILE, RELEASE, Scene, database};
+use crate::build;
 use crate::demo::look::Look;
-use crate::steps::say;
+use crate::steps::{output, say};
 
 /// Where it comes back.
 const NAMESPACE: &str = "again";
@@ -24,8 +27,13 @@ pub(super) fn play(scene: &Scene<'_>, before: &Rows) -> Result<()> {
     look.seen_within(A_WHILE, "the database is installed anew, without rows", || {
         Rows::read(look).is_ok_and(|rows| rows != *before)
     })?;
-    scene.apply(look, &restore(scene)?)?;
-    look.seen_within(A_WHILE, "the newest artefact that the store's catalogue tells of is restored", || {
+    let newest = imported(scene, look)?;
+    let restore = json!({
+        "apiVersion": "backup.pilothouse.dev/v1alpha1", "kind": "Restore", "metadata": {"name": "again"},
+        "spec": {"backupRef": {"name": newest}},
+    });
+    scene.apply(look, &restore)?;
+    look.seen_within(A_WHILE, "the newest of them is restored", || {
         ["Completed", "Failed"].contains(&look.value("restores/again", "{.status.phase}").as_str())
     })?;
     let now = Rows::read(look).with_context(|| look.value("restores/again", "{.status.message}"))?;
@@ -36,20 +44,36 @@ pub(super) fn play(scene: &Scene<'_>, before: &Rows) -> Result<()> {
     Ok(())
 }
 
-/// All it needs stands beside the artefact.
-fn restore(scene: &Scene<'_>) -> Result<Value> {
-    let entry = scene.store.newest_entry("MariaDB")?;
-    let of =
-        |pointer: &str| entry.pointer(pointer).cloned().with_context(|| format!("{entry} has no {pointer}"));
-    Ok(json!({
-        "apiVersion": "backup.pilothouse.dev/v1alpha1", "kind": "Restore", "metadata": {"name": "again"},
-        "spec": {
-            "artefact": {
-                "storage": scene.store.storage(), "key": of("/artefact/key")?, "sha256": of("/artefact/sha256")?,
-                "format": of("/artefact/format")?,
-            },
-            "target": of("/subject")?,
-            "job": of("/plan/strategy/job")?,
-        },
-    }))
+/// Makes the Backups again that the store tells of; the name of the database's newest.
+fn imported(scene: &Scene<'_>, look: Look<'_>) -> Result<String> {
+    let place = scene.store.place();
+    let import = ["import", "--storage", &place, "--credentials-secret", "store"];
+    let hint = match backups(scene, &import) {
+        Ok(table) => bail!("nothing was ever backed up in {NAMESPACE}, and this was imported: {table}"),
+        Err(error) => error.to_string(),
+    };
+    if !hint.contains(scene.look.namespace) {
+        bail!("whose backups are in the store is not said: {hint}");
+    }
+    let all = [import.as_slice(), &["--from", scene.look.namespace]].concat();
+    backups(scene, &[all.as_slice(), &["--dry-run"]].concat())?;
+    if !look.kubectl(&["get", "backups", "--output=name"])?.trim().is_empty() {
+        bail!("only looking made Backups");
+    }
+    say("the Backups are made again that the store tells of");
+    println!("{}", backups(scene, &all)?);
+    let told = backups(scene, &["--subject", &format!("mariadb/{RELEASE}"), "--output=json"])?;
+    let rows: Vec<Value> = serde_json::from_str(&told).with_context(|| told.clone())?;
+    let newest = rows.iter().find(|row| row.get("verified") == Some(&Value::Bool(true)));
+    let name = newest.and_then(|row| row.get("name")?.as_str());
+    name.map(str::to_owned).with_context(|| format!("none of them is verified: {told}"))
+}
+
+/// `pilothouse backups`, in the namespace where it comes back.
+fn backups(scene: &Scene<'_>, arguments: &[&str]) -> Result<String> {
+    let mut command = Command::new(build::host()?);
+    command.env("PILOTHOUSE_BACKUP_PLUGIN", &scene.backup_plugin);
+    command.env("PILOTHOUSE_CACHE_DIR", scene.work.join("compiled"));
+    command.env("PILOTHOUSE_KUBECONFIG", scene.look.access.kubeconfig());
+    output(command.arg("backups").args(arguments).args(["--namespace", NAMESPACE]))
 }
