@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::asset::Asset;
 use crate::charts::places::Place;
 use crate::object::Gvk;
+use crate::plugin::manifest::FinalizerBy;
 
 /// The resource for releases of charts from elsewhere (`deploy/crds`): group, version, kind.
 pub const RELEASE: (&str, &str, &str) = ("helm.pilothouse.dev", "v1alpha1", "Release");
@@ -27,6 +28,8 @@ pub struct Binding {
     pub charts: Vec<Place>,
     /// The finalizer the host keeps on the kind's objects.
     pub finalizer: Option<Arc<str>>,
+    /// Who puts it on.
+    pub finalizer_by: FinalizerBy,
     /// Finalizers of earlier tools, taken over.
     pub legacy_finalizers: Vec<String>,
     /// The periodic safety net.
@@ -52,6 +55,7 @@ impl Binding {
             assets: Vec::new(),
             charts: Vec::new(),
             finalizer: None,
+            finalizer_by: FinalizerBy::Host,
             legacy_finalizers: Vec::new(),
             resync,
             concurrency: None,

@@ -11,6 +11,7 @@ use crate::binding::Account;
 use crate::charts::places::Place;
 use crate::cluster::kubeconfig::ClusterArgs;
 use crate::controller::leader::Timing;
+use crate::handover::authority::host_of;
 use crate::listen::Address;
 use crate::plugin::compiled::PREBUILT_DIR;
 use crate::telemetry::LogFormat;
@@ -97,7 +98,7 @@ pub struct RunArgs {
     pub handover_bind_address: Address,
     /// The same address as Jobs reach it, https://HOST:PORT. It has to lead to this process: another replica knows nothing of its
     /// tokens. Default: the pod's own address.
-    #[arg(long, env = "PILOTHOUSE_HANDOVER_URL", value_name = "URL")]
+    #[arg(long, env = "PILOTHOUSE_HANDOVER_URL", value_name = "URL", value_parser = handover_url)]
     pub handover_url: Option<String>,
     /// Address of the host's own pod.
     #[arg(long, env = "POD_IP", hide = true)]
@@ -225,6 +226,11 @@ pub(super) fn go_bool(text: &str) -> Result<bool, String> {
     }
 }
 
+/// Wrong ones are refused before a cluster is asked for anything.
+fn handover_url(text: &str) -> Result<String, String> {
+    host_of(text).map(|_| text.to_owned()).map_err(|error| error.to_string())
+}
+
 /// A run that went before its announcer had heard how it stands would be announced anew, and its hooks with it.
 fn history(text: &str) -> Result<Duration, String> {
     let history = duration(text)?;
@@ -255,6 +261,13 @@ mod tests {
             Command::Run(args) => *args,
             other => panic!("{other:?}"),
         }
+    }
+
+    #[test]
+    fn jobs_reach_the_host_with_tls_alone() {
+        let url = "https://handover.pilothouse.svc:8444";
+        assert_eq!(handover_url(url).as_deref(), Ok(url));
+        assert!(handover_url("http://10.0.0.7:8444").unwrap_err().contains("such as https://"));
     }
 
     #[test]

@@ -300,6 +300,7 @@ impl Supervisor {
         for kind in kinds {
             self.bind(Binding {
                 finalizer: kind.finalizer.as_deref().map(Arc::from),
+                finalizer_by: kind.finalizer_by,
                 ..Binding::new(name, kind.gvk(), self.resync, &plugin_origin(name))
             });
         }

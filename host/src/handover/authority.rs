@@ -41,13 +41,7 @@ impl Authority {
     /// [`AuthorityError`].
     pub fn new(url: &str) -> Result<(Self, Certificate), AuthorityError> {
         let url = url.trim_end_matches('/');
-        let wrong = || AuthorityError::Address(url.to_owned());
-        let parsed: Uri = url.parse().map_err(|_| wrong())?;
-        let host = parsed.host().filter(|_| parsed.scheme_str() == Some("https")).ok_or_else(wrong)?;
-        if parsed.query().is_some() || url.contains(['@', '#']) {
-            return Err(wrong());
-        }
-        let name = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+        let name = host_of(url)?;
         let now = SystemTime::now();
         let authority = certificate::authority("pilothouse handover", now)?;
         let by = (authority.certificate.as_bytes(), authority.key.as_bytes());
@@ -55,6 +49,20 @@ impl Authority {
         let served = Certificate::from_pem(&own)?;
         Ok((Self { url: url.to_owned(), certificate: authority.certificate }, served))
     }
+}
+
+/// Whose certificate is shown under an address.
+///
+/// # Errors
+/// [`AuthorityError::Address`].
+pub fn host_of(url: &str) -> Result<String, AuthorityError> {
+    let wrong = || AuthorityError::Address(url.to_owned());
+    let parsed: Uri = url.parse().map_err(|_| wrong())?;
+    let host = parsed.host().filter(|_| parsed.scheme_str() == Some("https")).ok_or_else(wrong)?;
+    if parsed.query().is_some() || url.contains(['@', '#']) {
+        return Err(wrong());
+    }
+    Ok(host.trim_start_matches('[').trim_end_matches(']').to_owned())
 }
 
 /// The address of this pod, where no other was named: its tokens are known to this process alone, so a Service over several

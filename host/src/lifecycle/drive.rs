@@ -175,7 +175,8 @@ impl Lifecycle {
         }
         if !run.status.heard.is_empty() {
             self.store().take_off(&run.key, &run.status.heard).await?;
-            return Ok(Some(Driven::now()));
+            // The watch tells of it; where they could not be taken off, not without a pause.
+            return Ok(Some(Driven::again(Again::After(Duration::from_secs(1)))));
         }
         let mut post = None;
         if people::wants_again(run) {

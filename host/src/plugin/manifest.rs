@@ -68,6 +68,20 @@ pub struct KindSpec {
     pub kind: String,
     /// The finalizer the host keeps on objects of this kind; none when deletion needs no hook.
     pub finalizer: Option<String>,
+    /// Who puts it on.
+    #[serde(default)]
+    pub finalizer_by: FinalizerBy,
+}
+
+/// Who puts a kind's finalizer on. The host takes it off in any case.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum FinalizerBy {
+    /// The host, before the first call.
+    #[default]
+    Host,
+    /// The plugin, where other operators have objects of the kind as well and only it knows which are its own.
+    Plugin,
 }
 
 impl KindSpec {

@@ -51,7 +51,8 @@ pub(super) fn demo(args: &DemoArgs) -> Result<()> {
         let mut host = Pod::of_project(access, &project, &plugins, values(&store), work)?;
         let backup_plugin = plugins.iter().find(|plugin| plugin.ends_with("backup.wasm"));
         let backup_plugin = backup_plugin.context("no backup plugin was built")?.clone();
-        let scene = Scene { look: Look { access, namespace: "demo" }, store, work, backup_plugin };
+        let look = Look { access, namespace: "demo" };
+        let scene = Scene { look, store, work, backup_plugin, command: build::host()? };
         let played = host.start().and_then(|()| scene.play());
         if let Err(error) = &played {
             eprintln!("{}", stage::tail(&host.log(), 60));
@@ -113,6 +114,8 @@ struct Scene<'a> {
     store: Store,
     work: &'a Path,
     backup_plugin: PathBuf,
+    /// The command, as people type it.
+    command: PathBuf,
 }
 
 impl Scene<'_> {

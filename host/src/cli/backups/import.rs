@@ -1,10 +1,11 @@
 //! `pilothouse backups import`: the Backup objects that a storage tells of.
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{BackupsError, MESSAGE, PlaceArgs, Report, size};
+use crate::blob::place::Address;
 use crate::capability::rule::Rule;
 use crate::cli::asking::{self, Output, ask, encoded, question};
 use crate::cli::table::{shortened, table};
@@ -15,24 +16,25 @@ const GROUP: &str = "backup.pilothouse.dev";
 
 /// Flags of `pilothouse backups import`.
 #[derive(Clone, Debug, Args)]
-#[command(after_help = "\
+#[command(group = ArgGroup::new("where").args(["storage", "policy"]).required(true), after_help = "\
 EXAMPLES:
   pilothouse backups import --policy nightly --dry-run            # what is in the policy's storage?
   pilothouse backups import --storage s3+https://minio.store:9000/backups --credentials-secret s3 -n shop
   pilothouse backups import --policy nightly --from shop -n shop-restored --subject Database/db
 
 Beside each artefact stands what is known of it. For each one that is whole and has no Backup in the namespace, that is made, with the
-address and the Secrets named here; a Restore can name it then. The storage is only read, and deleting what was imported leaves it as it
-is. It takes the rights to create Backups and to patch their status, and to read the named Secrets.
+address and the Secrets named here; a Restore can name it then. How it is restored stands in the storage as well: the image, the host and
+the Secret with its password. Import only from a storage into which nobody writes who may not do that here; pod templates are never taken
+from it. The storage is only read, and deleting what was imported leaves it as it is. It takes the rights to create Backups and to patch their status, and to read the named Secrets.
 
 EXIT CODES:
   0  everything that is meant is there now   1  something is not, and MESSAGE says why")]
 pub struct ImportArgs {
     /// Where the artefacts are: s3://bucket/prefix, s3+https://host:port/bucket/prefix, gs://…, az://….
-    #[arg(long, value_name = "URL", required_unless_present = "policy")]
+    #[arg(long, value_name = "URL", value_parser = storage)]
     pub storage: Option<String>,
     /// Take the storage, its Secrets and its settings from this BackupPolicy of the namespace.
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["storage", "region", "credentials_secret", "authorities_secret", "virtual_hosted"])]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["region", "credentials_secret", "authorities_secret", "virtual_hosted"])]
     pub policy: Option<String>,
     /// Region of S3.
     #[arg(long, value_name = "REGION")]
@@ -122,6 +124,10 @@ fn rules(namespace: &str) -> Vec<Rule> {
     vec![rule(GROUP, "backups", "create"), rule(GROUP, "backups/status", "patch"), rule("", "secrets", "use")]
 }
 
+fn storage(text: &str) -> Result<String, String> {
+    text.parse::<Address>().map(|_| text.to_owned()).map_err(|error| error.to_string())
+}
+
 fn secret_key(text: &str) -> Result<(String, String), String> {
     match text.split_once('/') {
         Some((name, key)) if !name.is_empty() && !key.is_empty() => Ok((name.to_owned(), key.to_owned())),
@@ -189,7 +195,9 @@ mod tests {
 
     #[test]
     fn a_storage_comes_from_the_command_line_or_from_a_policy() {
-        assert!(parse(&[]).unwrap_err().contains("--storage"));
+        let nowhere = parse(&[]).unwrap_err();
+        assert!(nowhere.contains("--storage") && nowhere.contains("--policy"), "{nowhere}");
+        assert!(parse(&["--storage", "minio:9000/b"]).unwrap_err().contains("write s3://bucket/prefix"));
         assert!(
             parse(&["--policy", "a", "--storage", "s3://b"]).unwrap_err().contains("cannot be used with")
         );

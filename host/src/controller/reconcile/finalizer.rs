@@ -10,6 +10,7 @@ use crate::binding::Binding;
 use crate::cluster::request::{ApiError, Call};
 use crate::controller::queue::Verdict;
 use crate::plugin::bindings::Event;
+use crate::plugin::manifest::FinalizerBy;
 use crate::plugin::revision::Revision;
 use crate::status::events::Regarding;
 
@@ -30,7 +31,7 @@ fn names(object: &Value) -> Vec<String> {
 
 /// The finalizers an object should have: ours once, none of the earlier tools; `None` when it has them already.
 fn wanted(object: &Value, binding: &Binding) -> Option<Vec<String>> {
-    let finalizer = binding.finalizer.as_deref()?;
+    let finalizer = binding.finalizer.as_deref().filter(|_| binding.finalizer_by == FinalizerBy::Host)?;
     let present = names(object);
     let mut wanted: Vec<String> = present.iter().filter(|name| !is_ours(name, binding)).cloned().collect();
     wanted.push(finalizer.to_owned());
@@ -105,6 +106,7 @@ mod tests {
             assets: vec![],
             charts: Vec::new(),
             finalizer: Some(Arc::from("helm.example/uninstall-release")),
+            finalizer_by: FinalizerBy::Host,
             legacy_finalizers: vec!["uninstall-helm-release".to_owned()],
             resync: Duration::from_secs(600),
             concurrency: None,
@@ -128,5 +130,12 @@ mod tests {
         let none = Binding { finalizer: None, legacy_finalizers: vec![], ..binding() };
         assert_eq!(wanted(&json!({"metadata": {}}), &none), None);
         assert!(!holds(&json!({"metadata": {"finalizers": ["other/x"]}}), &none));
+    }
+
+    #[test]
+    fn a_finalizer_that_the_plugin_puts_on_holds_and_is_put_on_nothing_else() {
+        let theirs = Binding { finalizer_by: FinalizerBy::Plugin, ..binding() };
+        assert_eq!(wanted(&json!({"metadata": {}}), &theirs), None);
+        assert!(holds(&json!({"metadata": {"finalizers": ["helm.example/uninstall-release"]}}), &theirs));
     }
 }

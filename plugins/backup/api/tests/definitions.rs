@@ -23,7 +23,7 @@ mod tests {
             // Both are long: that they differ is enough.
             assert!(
                 generated == shipped,
-                "{file} is not what the types give: run `cargo run -p backup-api --features schema --example crds -- plugins/backup/crds`"
+                "{file} is not what the types give: run `cargo run -p backup-api --features schema --example backup-crds -- plugins/backup/crds`"
             );
         }
     }

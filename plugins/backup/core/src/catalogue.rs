@@ -101,7 +101,9 @@ impl Entry {
     /// The `Backup` that it tells of, in a namespace, found in a storage: the object, and the status to be given to it. It counts as
     /// verified as it was then; a restore reads it again in any case.
     pub fn import(&self, namespace: &str, storage: &Storage) -> (Value, BackupStatus) {
-        let plan = BackupPlan { storage: Some(storage.clone()), ..self.plan.clone() };
+        // Nobody wrote templates here: whoever can write to the storage would say with them what runs in the cluster.
+        let (plan, _) = without_templates(&self.plan);
+        let plan = BackupPlan { storage: Some(storage.clone()), ..plan };
         let spec = BackupSpec {
             subject: self.subject.clone(),
             policy_ref: self.policy.clone().map(|name| PolicyReference { name }),
@@ -202,6 +204,18 @@ mod tests {
         plan["verification"] = json!({"level": "Restore", "trial": {"template": secret}});
         let entry = entry(plan);
         assert!(entry.without_template && !entry.to_string().contains("hunter2"));
+    }
+
+    #[test]
+    fn whoever_writes_to_the_storage_does_not_say_what_runs_in_the_cluster() {
+        let evil = json!({"spec": {"hostPID": true, "containers": []}});
+        let mut planted = entry(plan());
+        let job = planted.plan.strategy.job.as_mut().unwrap();
+        job.template = Some(serde_json::from_value(evil.clone()).unwrap());
+        let text = planted.to_string();
+        assert!(text.contains("hostPID"));
+        let (object, _) = Entry::read(&text, "k").unwrap().import("other", &Storage::default());
+        assert!(!object.to_string().contains("hostPID"), "{object}");
     }
 
     #[test]

@@ -27,7 +27,7 @@ mod tests {
             // Both are long: that they differ is enough.
             assert!(
                 generated == shipped,
-                "{file} is not what the types give: run `cargo run -p etcd-api --features schema --example crds -- plugins/etcd/crds`"
+                "{file} is not what the types give: run `cargo run -p etcd-api --features schema --example etcd-crds -- plugins/etcd/crds`"
             );
         }
     }

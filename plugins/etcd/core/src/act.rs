@@ -124,6 +124,8 @@ pub enum HookPhase {
     PostScaleDown(ChangeEnding),
     /// The cluster is about to be deleted.
     PreDelete,
+    /// Its members are gone.
+    PostDelete,
 }
 
 impl HookPhase {
@@ -135,6 +137,7 @@ impl HookPhase {
             Self::PreScaleDown => "pre-scale-down",
             Self::PostScaleDown(_) => "post-scale-down",
             Self::PreDelete => "pre-delete",
+            Self::PostDelete => "post-delete",
         }
     }
 }

@@ -67,7 +67,7 @@ pub(crate) fn before(
     }
 }
 
-/// Tells of a change that is over. Nothing else is begun until everybody has heard it.
+/// Tells of a change that is over. No other is begun until everybody has heard it; lost members are replaced meanwhile.
 pub(crate) fn after(situation: &Situation<'_>) -> Option<Step> {
     let EndedChange { kind, change, ending } = situation.record.ended.as_ref()?;
     let phase = match kind {

@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use etcd_api::{ChangeKind, Record};
+use etcd_api::ChangeKind;
 use jiff::Timestamp;
 
 use crate::{
-    act::{Act, HookPhase},
+    act::Act,
     alarm, announce, cleanup,
     decision::{Decision, Standing},
-    defragmentation, join, learn, leave,
-    observed::{Cluster, HookState, Observed, View},
+    defragmentation, deletion, join, learn, leave,
+    observed::{Cluster, Observed, View},
     patience,
     planted::{self, Defect},
     recovery, repair, report, rollout, seed,
@@ -35,7 +35,7 @@ const REST: Duration = Duration::from_secs(60);
 ///   was done or not.
 pub fn decide(cluster: &Cluster, observed: &Observed, now: Timestamp) -> Decision {
     if cluster.deleting {
-        return delete(cluster, observed);
+        return deletion::delete(cluster, observed, now);
     }
     match Plan::of(cluster) {
         Err(wrong) if observed.record.members.is_empty() => report::refused(cluster, observed, &wrong),
@@ -167,8 +167,8 @@ fn agreed(situation: &Situation<'_>, aim: &Aim) -> Step {
         .or_else(|| rollout::heal(situation, aim))
         .or_else(|| alarm::step(situation))
         .or_else(|| cleanup::orphans(situation))
-        .or_else(|| announce::after(situation))
         .or_else(|| rollout::scale(situation, aim))
+        .or_else(|| announce::after(situation))
         .or_else(|| rollout::step(situation, aim))
         .or_else(|| rollout::expand(situation))
         .or_else(|| defragmentation::step(situation))
@@ -238,19 +238,6 @@ fn rest(situation: &Situation<'_>, aim: &Aim) -> Step {
         },
     };
     Step { standing, ..step }
-}
-
-/// Everything that was made goes with the object, for it belongs to it. Other plugins may want to act before.
-fn delete(cluster: &Cluster, observed: &Observed) -> Decision {
-    let change = format!("delete-{}", cluster.uid);
-    let hook = observed.hook_of(HookPhase::PreDelete, &change);
-    let act = match hook {
-        None if observed.record == Record::default() => Act::Finish,
-        None => Act::Announce { phase: HookPhase::PreDelete, change: change.clone() },
-        Some(HookState::Done) => Act::Finish,
-        Some(HookState::Pending | HookState::Failed(_)) => Act::Nothing,
-    };
-    report::deleting(cluster, observed, hook, act)
 }
 
 /// Everything that is wrong, in one text.

@@ -16,6 +16,7 @@ mod cleanup;
 mod decide;
 pub mod decision;
 mod defragmentation;
+mod deletion;
 mod digest;
 mod join;
 mod learn;

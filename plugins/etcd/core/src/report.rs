@@ -15,12 +15,12 @@ use crate::{
     manifest,
     member::Member,
     naming::Place,
-    observed::{Cluster, HookState, Observed},
+    observed::{Cluster, Observed},
     planted::{self, Defect},
     recovery, rollout,
     situation::Situation,
     spec::SpecError,
-    step::Step,
+    step::{LATER, Step},
     upgrade::Aim,
 };
 
@@ -194,21 +194,8 @@ pub(crate) fn refused(cluster: &Cluster, observed: &Observed, wrong: &[SpecError
 }
 
 /// The decision on an object that is being deleted.
-pub(crate) fn deleting(
-    cluster: &Cluster,
-    observed: &Observed,
-    hook: Option<&HookState>,
-    act: Act,
-) -> Decision {
-    let message = match hook {
-        Some(HookState::Failed(why)) => format!("not deleted, for a plugin could not prepare for it: {why}"),
-        _ => "waiting for plugins that prepare for the deletion".to_owned(),
-    };
-    let standing = match hook {
-        Some(HookState::Failed(_)) => Standing::Stalled { reason: "PreDeleteFailed", message },
-        _ => Standing::Progressing { reason: "Deleting", message },
-    };
-    still(cluster, observed, act, standing, String::new(), Duration::from_secs(10))
+pub(crate) fn deleting(cluster: &Cluster, observed: &Observed, standing: Standing, act: Act) -> Decision {
+    still(cluster, observed, act, standing, String::new(), LATER)
 }
 
 /// A decision that leaves members, Services and the record alone.

@@ -324,7 +324,7 @@ fn shrink(situation: &Situation<'_>, aim: &Aim) -> Option<Step> {
     if replaced == Some(victim.name()) {
         return Some(leave::begin(situation, victim.name(), LeaveReason::Outdated));
     }
-    if let Some(step) = fewer(situation) {
+    if let Some(step) = announce::after(situation).or_else(|| fewer(situation)) {
         return Some(step);
     }
     let step = leave::begin(situation, victim.name(), LeaveReason::ScaleDown);

@@ -15,7 +15,7 @@ use etcd_core::{
 };
 use jiff::Timestamp;
 use pilothouse_sdk::{
-    Announcement, Context, Ending, Error, KubeError, Outcome, Patch, Reconciler, Resource as _, Standing,
+    Announcement, Context, Ending, Error, Finalized, KubeError, Outcome, Patch, Reconciler, Resource as _, Standing,
     merge_difference,
 };
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ use crate::{
     act::Hands,
     gateway::Gateway,
     look::{Seen, look},
-    object::ClusterObject,
+    object::{ClusterObject, Metadata},
     outcome::{outcome, publish, watched},
     refused,
     settings::Settings,
@@ -34,6 +34,8 @@ use crate::{
 /// six seconds for the look and four for the act, which is less than is left of the call's time (`wallMs` of the manifest).
 const ROUNDS: usize = 8;
 const ENOUGH: Duration = Duration::from_secs(3);
+/// On every cluster of this operator's: others may want to prepare for its deletion.
+const FINALIZER: &str = "etcd.database.coreos.com/cluster";
 /// When to go on after that.
 const AT_ONCE: Duration = Duration::from_millis(50);
 
@@ -45,26 +47,55 @@ impl Reconciler for Clusters {
     type Resource = ClusterObject;
 
     fn reconcile(&self, ctx: &Context, object: &ClusterObject) -> Result<Outcome, Error> {
-        let Settings { cluster_wide, .. } = ctx.config()?;
-        if cluster_wide.is_some_and(|wide| !scope::is_responsible(wide, &object.metadata.annotations)) {
+        if !is_responsible(ctx, object)? {
             return Ok(Outcome::foreign());
         }
-        let mut call = Call { ctx, object: object.clone(), view: View::Cached, hook: None };
-        let started = ctx.now();
-        for round in 1.. {
-            match call.round()? {
-                Next::End(outcome) => return Ok(*outcome),
-                Next::Again(decision) => {
-                    let spent = ctx.now().duration_since(started).unwrap_or_default();
-                    if round >= ROUNDS || spent >= ENOUGH {
-                        return Ok(outcome(&call.object, &decision.report).requeue_after(AT_ONCE));
-                    }
-                }
-                Next::Gone => break,
-            }
-        }
-        Ok(Outcome::ready())
+        Ok(rounds(ctx, held(ctx, object.clone())?)?.unwrap_or_else(Outcome::ready))
     }
+
+    fn finalize(&self, ctx: &Context, object: &ClusterObject) -> Result<Finalized, Error> {
+        if is_responsible(ctx, object)? {
+            return Ok(rounds(ctx, object.clone())?.map_or(Finalized::Done, Finalized::waiting));
+        }
+        // Another of our operators put it on, and takes it off.
+        Ok(Finalized::waiting(Outcome::foreign()))
+    }
+}
+
+/// The object with the finalizer, which is put on before anything is made.
+fn held(ctx: &Context, object: ClusterObject) -> Result<ClusterObject, Error> {
+    let Metadata { finalizers, resource_version, .. } = &object.metadata;
+    if object.cluster().deleting || finalizers.iter().any(|name| name == FINALIZER) {
+        return Ok(object);
+    }
+    let all: Vec<&str> = finalizers.iter().map(String::as_str).chain([FINALIZER]).collect();
+    let patch = Patch::merge(&json!({"metadata": {"resourceVersion": resource_version, "finalizers": all}}))?;
+    let patched: Value = ctx.kube().patch_ref(&object.reference(), &patch)?;
+    ClusterObject::from_json(patched.to_string())
+}
+
+fn is_responsible(ctx: &Context, object: &ClusterObject) -> Result<bool, Error> {
+    let Settings { cluster_wide, .. } = ctx.config()?;
+    Ok(cluster_wide.is_none_or(|wide| scope::is_responsible(wide, &object.metadata.annotations)))
+}
+
+/// Rounds until there is nothing to do now. None: there is no such object any more, or nothing holds it.
+fn rounds(ctx: &Context, object: ClusterObject) -> Result<Option<Outcome>, Error> {
+    let mut call = Call { ctx, object, view: View::Cached, hook: None };
+    let started = ctx.now();
+    for round in 1.. {
+        match call.round()? {
+            Next::End(outcome) => return Ok(Some(*outcome)),
+            Next::Again(decision) => {
+                let spent = ctx.now().duration_since(started).unwrap_or_default();
+                if round >= ROUNDS || spent >= ENOUGH {
+                    return Ok(Some(outcome(&call.object, &decision.report).requeue_after(AT_ONCE)));
+                }
+            }
+            Next::Gone => break,
+        }
+    }
+    Ok(None)
 }
 
 /// What comes after a round.
@@ -73,7 +104,7 @@ enum Next {
     Again(Box<Decision>),
     /// Nothing to do now.
     End(Box<Outcome>),
-    /// There is no such object any more.
+    /// There is no such object any more, or nothing holds it.
     Gone,
 }
 
@@ -104,6 +135,9 @@ impl Call<'_> {
         self.view = View::Live;
         if decision.act == Act::Look {
             return Ok(Next::Again(Box::new(decision)));
+        }
+        if decision.act == Act::Finish {
+            return Ok(Next::Gone);
         }
         let changed = decision.record != observed.record;
         if changed {
@@ -148,6 +182,7 @@ impl Call<'_> {
             HookPhase::PreUpgrade | HookPhase::PreScaleDown | HookPhase::PreDelete => {
                 Announcement::before("", change)
             }
+            HookPhase::PostDelete => Announcement::after("", change, Ending::Succeeded),
             HookPhase::PostUpgrade(ending) | HookPhase::PostScaleDown(ending) => match ending {
                 ChangeEnding::Succeeded => Announcement::after("", change, Ending::Succeeded),
                 ChangeEnding::Failed => Announcement::after("", change, Ending::Failed),

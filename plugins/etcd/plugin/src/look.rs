@@ -56,7 +56,12 @@ pub(crate) fn look(ctx: &Context, object: &ClusterObject, record: Record, view: 
     let place = Place { cluster: &cluster.name, namespace: &cluster.namespace };
     let secrets = secrets::look(&ctx.certificates(), place, &tls)?;
     let pending = restore::pending(&kube, &cluster)?;
-    let Members { etcd, speaker } = ask(ctx, place, &tls, &pods, &record);
+    let Members { etcd, speaker } = if cluster.deleting {
+        // What they would say changes nothing any more, and those that end do not answer.
+        Members::silent(&pods, "it is being deleted")
+    } else {
+        ask(ctx, place, &tls, &pods, &record)
+    };
     let observed = Observed {
         view,
         announced: object.was_announced(),

@@ -35,6 +35,8 @@ pub(crate) struct Metadata {
     deletion_timestamp: Option<String>,
     #[serde(default)]
     pub(crate) annotations: BTreeMap<String, String>,
+    #[serde(default)]
+    pub(crate) finalizers: Vec<String>,
 }
 
 impl Metadata {

@@ -4,7 +4,7 @@ use std::{fmt, rc::Rc};
 
 use etcd_api::Id;
 use etcd_core::{
-    observed::{AlarmKind, HookState},
+    observed::{AlarmKind, Hook, HookState},
     version::Version,
 };
 
@@ -73,7 +73,8 @@ impl World {
         if self.objects.owner.is_none() && left {
             all.push(Happening::Collect);
         }
-        if self.hook.as_ref().is_some_and(|hook| hook.state == HookState::Pending) {
+        let hangs = |hook: &Hook| self.aftermath_hangs && hook.phase.as_str().starts_with("post-");
+        if self.hook.as_ref().is_some_and(|hook| hook.state == HookState::Pending && !hangs(hook)) {
             all.push(Happening::Prepared);
         }
         for cluster in self.leaders.keys().filter(|cluster| self.next_version(**cluster).is_some()) {

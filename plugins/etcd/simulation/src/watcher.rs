@@ -4,9 +4,9 @@ use std::rc::Rc;
 
 use etcd_api::{Id, Record};
 use etcd_core::{
-    act::Act,
+    act::{Act, HookPhase},
     decision::Report,
-    observed::{Answer, Observed},
+    observed::{Answer, HookState, Observed},
 };
 use jiff::SignedDuration;
 
@@ -26,12 +26,31 @@ impl World {
             Act::MemberAdd { learner, .. } => self.watch_add(*learner),
             Act::MemberRemove { id } => self.watch_remove(*id, observed, undisturbed),
             Act::MemberPromote { id } => self.watch_promote(*id, undisturbed),
+            // There is no service to be kept up any more.
+            Act::DeletePod { .. } if self.is_prepared_for_deletion() => {}
             Act::DeletePod { name, uid } => self.watch_delete_pod(name, uid, undisturbed),
+            Act::Finish => self.watch_finish(),
             Act::PatchImage { name, .. } => self.watch_touch(name, "restarts", undisturbed),
             Act::Defragment { member } => self.watch_touch(member, "defragments", undisturbed),
             Act::DeleteClaim { name, uid } => self.watch_delete_claim(name, uid),
             Act::CreatePod(pod) => self.watch_create(pod, observed),
             _ => {}
+        }
+    }
+
+    fn is_prepared_for_deletion(&self) -> bool {
+        self.hook.as_ref().is_some_and(|hook| match hook.phase {
+            HookPhase::PreDelete => hook.state == HookState::Done,
+            phase => phase == HookPhase::PostDelete,
+        })
+    }
+
+    fn watch_finish(&mut self) {
+        let Some(owner) = &self.objects.owner else { return };
+        let begun = *owner.record != Record::default();
+        let runs = self.objects.pods.values().any(|pod| pod.seen.owned && pod.seen.terminating.is_none());
+        if !owner.deleting || begun && (runs || !self.is_prepared_for_deletion()) {
+            self.violate("the object is let go before its members are");
         }
     }
 

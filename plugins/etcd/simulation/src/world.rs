@@ -71,6 +71,8 @@ pub struct World {
     pub hook: Option<Hook>,
     /// Why they cannot, if they cannot.
     pub hook_fails: Option<String>,
+    /// What plugins have to do after a change never ends.
+    pub aftermath_hangs: bool,
     /// How many pods the namespace's quota allows.
     pub quota: Option<usize>,
     /// Every change that they were asked to prepare for.
@@ -139,6 +141,7 @@ impl World {
             created: BTreeMap::new(),
             hook: None,
             hook_fails: None,
+            aftermath_hangs: false,
             quota: None,
             announced: Vec::new(),
             hidden: None,

@@ -16,7 +16,8 @@ impl Runner {
 
     /// Puts the finalizer on where the kind has one, in place of those of earlier tools.
     pub(super) fn ensure_finalizer(&self, object: &ObjectRef, live: Value) -> Result<Value, KubeError> {
-        let Some(finalizer) = self.finalizer_of(object) else { return Ok(live) };
+        let by_host = !self.setup.kept_by_plugin.contains(&object.kind);
+        let Some(finalizer) = self.finalizer_of(object).filter(|_| by_host) else { return Ok(live) };
         let present: Vec<_> = texts(&live, "/metadata/finalizers").collect();
         let mut wanted: Vec<_> = present.iter().copied().filter(|name| !self.is_ours(object, name)).collect();
         wanted.push(finalizer);

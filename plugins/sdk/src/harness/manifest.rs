@@ -24,6 +24,17 @@ pub(super) struct ManifestKind {
     #[serde(flatten)]
     pub(super) gvk: Gvk,
     pub(super) finalizer: Option<String>,
+    #[serde(rename = "finalizerBy", default)]
+    pub(super) finalizer_by: FinalizerBy,
+}
+
+/// Who puts a kind's finalizer on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum FinalizerBy {
+    #[default]
+    Host,
+    Plugin,
 }
 
 #[derive(Debug, Default, Deserialize)]

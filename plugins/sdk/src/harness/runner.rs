@@ -14,7 +14,7 @@ use super::{
     charts::Place,
     cluster::Cluster,
     crash::survive,
-    manifest::Manifest,
+    manifest::{FinalizerBy, Manifest},
     object::{ref_of, text},
     queue::{Queue, ends_back_off},
     rights::Rights,
@@ -44,6 +44,8 @@ pub(super) struct Setup {
     pub(super) name: String,
     pub(super) manager: String,
     pub(super) kinds: Vec<(Gvk, Option<String>)>,
+    /// Kinds whose finalizer the plugin puts on.
+    pub(super) kept_by_plugin: Vec<Gvk>,
     /// Finalizers of earlier tools, taken over and removed with ours.
     pub(super) legacy_finalizers: Vec<String>,
     pub(super) rights: Rights,
@@ -103,6 +105,7 @@ impl Runner {
             name: "plugin".to_owned(),
             manager: "pilothouse-plugin".to_owned(),
             kinds,
+            kept_by_plugin: Vec::new(),
             legacy_finalizers: Vec::new(),
             rights: Rights { account: account("plugin"), ..Rights::default() },
             limits: Limits::default(),
@@ -144,6 +147,8 @@ impl Runner {
         self.setup.name = manifest.name;
         let finalizer = manifest.finalizer;
         self.setup.legacy_finalizers = manifest.legacy_finalizers;
+        let by_plugin = manifest.kinds.iter().filter(|kind| kind.finalizer_by == FinalizerBy::Plugin);
+        self.setup.kept_by_plugin = by_plugin.map(|kind| kind.gvk.clone()).collect();
         self.setup.kinds = manifest
             .kinds
             .into_iter()

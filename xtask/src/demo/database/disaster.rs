@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 
 use super::rows::Rows;
 use super::{A_WHILE, RELEASE, Scene, database};
-use crate::build;
 use crate::demo::look::Look;
 use crate::steps::{output, say};
 
@@ -71,7 +70,7 @@ fn imported(scene: &Scene<'_>, look: Look<'_>) -> Result<String> {
 
 /// `pilothouse backups`, in the namespace where it comes back.
 fn backups(scene: &Scene<'_>, arguments: &[&str]) -> Result<String> {
-    let mut command = Command::new(build::host()?);
+    let mut command = Command::new(&scene.command);
     command.env("PILOTHOUSE_BACKUP_PLUGIN", &scene.backup_plugin);
     command.env("PILOTHOUSE_CACHE_DIR", scene.work.join("compiled"));
     command.env("PILOTHOUSE_KUBECONFIG", scene.look.access.kubeconfig());

@@ -146,7 +146,19 @@ impl Situation<'_> {
         if let Some(decision) = self.delete_task(run, Role::Dump, &self.seen.dump) {
             return decision;
         }
-        self.erase(run).unwrap_or_else(|| self.let_go())
+        self.erase(run).unwrap_or_else(|| self.removed(run))
+    }
+
+    /// Nothing holds the object any more; what could not be deleted without a login is told of.
+    fn removed(&self, run: &Run) -> Decision {
+        let left = self.place(run).zip(match (&self.seen.object, &self.seen.entry) {
+            (Looked::Lost(why), _) | (_, Looked::Lost(why)) => Some(why),
+            _ => None,
+        });
+        let Some((object, why)) = left else { return self.let_go() };
+        let message = format!("{} is left in the storage, which cannot be asked: {why}", object.uri());
+        let status = BackupStatus { message: message.clone(), ..self.status.clone() };
+        Decision { status, ..self.let_go() }.note(true, "ArtefactLeft", message)
     }
 
     fn close(&self, run: &Run) -> Option<Decision> {
@@ -190,7 +202,7 @@ impl Situation<'_> {
             }
             Looked::Unknown(why) | Looked::Lost(why) => {
                 let message =
-                    format!("{} is to be deleted, but the storage does not answer: {why}", object.uri());
+                    format!("{} is to be deleted, but the storage cannot be used: {why}", object.uri());
                 Some(self.wait(LATER, message))
             }
         }

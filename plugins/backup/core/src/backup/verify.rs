@@ -22,7 +22,7 @@ impl Situation<'_> {
         };
         match &self.seen.object {
             Looked::Unknown(why) | Looked::Lost(why) => {
-                return self.wait(LATER, format!("the storage does not answer: {why}"));
+                return self.wait(LATER, format!("the storage cannot be used: {why}"));
             }
             Looked::Absent => return self.fail(run, format!("there is no object {}", object.uri())),
             Looked::Present(size) if *size != artefact.size => {
@@ -97,7 +97,7 @@ impl Situation<'_> {
         };
         match &self.seen.entry {
             Looked::Unknown(why) | Looked::Lost(why) => {
-                self.wait(LATER, format!("the storage does not answer: {why}"))
+                self.wait(LATER, format!("the storage cannot be used: {why}"))
             }
             Looked::Present(_) => self.go(run, Step::Tidy),
             Looked::Absent => {

@@ -208,7 +208,7 @@ impl Look<'_> {
         let known = source.artefact.size;
         match &self.seen.object {
             Looked::Unknown(why) | Looked::Lost(why) => {
-                return self.wait(LATER, format!("the storage does not answer: {why}"));
+                return self.wait(LATER, format!("the storage cannot be used: {why}"));
             }
             Looked::Absent => return self.failed(format!("there is no object {}", object.uri())),
             Looked::Present(size) if known > 0 && *size != known => {

@@ -41,7 +41,7 @@ fn a_storage_that_does_not_answer_keeps_the_object_until_people_let_it_go() {
     scene.delete("Backup", "b");
     scene.play(60);
     let (phase, _, message) = scene.backup("b");
-    assert!(phase == "Deleting" && message.contains("does not answer"), "{phase}: {message}");
+    assert!(phase == "Deleting" && message.contains("cannot be used"), "{phase}: {message}");
     scene
         .cluster
         .edit_ref::<Value>(&reference("Backup", "b"), |backup| {
@@ -90,6 +90,8 @@ fn a_namespace_that_goes_is_not_held_by_its_backups_when_the_login_is_gone() {
         scene.play(60);
         assert!(scene.get("Backup", "b").is_none(), "{}", scene.status("Backup", "b"));
         assert_eq!(scene.cluster.stored_keys(STORE).len(), left);
+        let warned = scene.cluster.events().iter().any(|told| told.event.reason == "ArtefactLeft");
+        assert_eq!(warned, left > 0);
     }
 }
 

@@ -48,7 +48,7 @@ fn record(members: usize) -> Value {
 }
 
 /// Those below `hang` take every request and answer none. The others answer, and know no leader.
-fn cluster(members: usize, hang: usize) -> (Cluster, Asked) {
+pub(crate) fn cluster(members: usize, hang: usize) -> (Cluster, Asked) {
     let cluster = Cluster::new();
     for definition in definitions() {
         cluster.define(&definition).unwrap();

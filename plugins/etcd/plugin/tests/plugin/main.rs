@@ -6,6 +6,8 @@ mod backup;
 #[path = "../../../core/tests/snapshot/database.rs"]
 mod database;
 #[cfg(test)]
+mod deletion;
+#[cfg(test)]
 mod discard;
 #[cfg(test)]
 mod hanging;

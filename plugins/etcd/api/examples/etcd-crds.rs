@@ -1,4 +1,4 @@
-//! Writes the definitions: `cargo run -p etcd-api --example crds -- plugins/etcd/crds`.
+//! Writes the definitions: `cargo run -p etcd-api --example etcd-crds -- plugins/etcd/crds`.
 
 use std::{env, error::Error, fs, path::PathBuf};
 

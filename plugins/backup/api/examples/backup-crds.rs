@@ -1,4 +1,4 @@
-//! Writes the definitions: `cargo run -p backup-api --features schema --example crds -- plugins/backup/crds`.
+//! Writes the definitions: `cargo run -p backup-api --features schema --example backup-crds -- plugins/backup/crds`.
 
 use std::{env, error::Error, fs, path::PathBuf};
 
