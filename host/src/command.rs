@@ -279,13 +279,16 @@ impl Session {
         self.also(rules, Vec::new())
     }
 
-    /// The same, and use all object storage that the plugin asks for: whose it is, the credentials say.
+    /// The same, and use an object storage, also a private one: the person named it.
     ///
     /// # Errors
     /// As [`also_may`](Self::also_may).
-    pub fn also_may_with_stores(&mut self, rules: Vec<Rule>) -> Result<(), AskError> {
-        let stores = self.revision.manifest.rights.stores.clone();
-        self.also(rules, stores)
+    pub fn also_may_with_store(
+        &mut self,
+        rules: Vec<Rule>,
+        store: blob::place::Place,
+    ) -> Result<(), AskError> {
+        self.also(rules, vec![store])
     }
 
     fn also(&mut self, rules: Vec<Rule>, stores: Vec<blob::place::Place>) -> Result<(), AskError> {

@@ -92,6 +92,10 @@
   subPath: {{ . }}
   {{- end }}
 {{- end }}
+{{- range .Values.claims }}
+- name: claim-{{ .name }}
+  mountPath: /var/claims/{{ .name }}
+{{- end }}
 {{- with .Values.extraVolumeMounts }}
 {{ toYaml . }}
 {{- end }}
@@ -132,6 +136,11 @@
 {{- range .Values.plugins.volumes }}
 - name: plugins-{{ .name }}
   {{- toYaml .source | nindent 2 }}
+{{- end }}
+{{- range .Values.claims }}
+- name: claim-{{ .name }}
+  persistentVolumeClaim:
+    claimName: {{ .claimName }}
 {{- end }}
 {{- with .Values.extraVolumes }}
 {{ toYaml . }}

@@ -94,7 +94,10 @@ impl Store {
             Service::S3 => Backend::Remote(Arc::new(s3(&address, options, login, connector)?)),
             Service::Google => Backend::Remote(Arc::new(google(&address, login, connector)?)),
             Service::Azure => Backend::Remote(Arc::new(azure(&address, login, connector)?)),
-            Service::Directory => directory(&address)?,
+            Service::Directory => {
+                let (backend, prefix) = directory(&address)?;
+                return Ok(Self { address, backend, prefix });
+            }
         };
         Self::of(address, backend)
     }
@@ -104,10 +107,7 @@ impl Store {
     /// # Errors
     /// [`BlobError::Invalid`] for a prefix that no key may have.
     pub fn of(address: Address, backend: Backend) -> Result<Self, BlobError> {
-        let prefix = match address.service {
-            Service::Directory => Path::default(),
-            _ => key(&address.prefix.join("/"))?,
-        };
+        let prefix = key(&address.prefix.join("/"))?;
         Ok(Self { address, backend, prefix })
     }
 
@@ -249,21 +249,26 @@ fn azure(
     })
 }
 
-fn directory(address: &Address) -> Result<Backend, BlobError> {
+/// The directory, or the nearest one above it that is there: what is missing is made with the first object.
+fn directory(address: &Address) -> Result<(Backend, Path), BlobError> {
     let path = PathBuf::from(format!("/{}", address.prefix.join("/")));
+    let is_there = |path: &&std::path::Path| path.symlink_metadata().is_ok();
+    let there = path.ancestors().find(is_there).unwrap_or(&path);
     // A grant is for names; what lies behind a link was not granted.
-    let real = path.canonicalize().map_err(|error| {
-        BlobError::NotFound(format!("{}: {}", path.display(), crate::error_text::go_words(&error)))
+    let real = there.canonicalize().map_err(|error| {
+        BlobError::NotFound(format!("{}: {}", there.display(), crate::error_text::go_words(&error)))
     })?;
-    if real != path {
-        return Err(BlobError::Denied(format!("{} leads to {}; name that", path.display(), real.display())));
+    if real != there {
+        return Err(BlobError::Denied(format!("{} leads to {}; name that", there.display(), real.display())));
     }
+    let missing = path.strip_prefix(there).unwrap_or(&path).to_string_lossy().into_owned();
     let store = LocalFileSystem::new_with_prefix(&real).map_err(|error| unusable(&error))?.with_fsync(true);
-    Ok(Backend::Directory(Arc::new(store), real))
+    Ok((Backend::Directory(Arc::new(store), real), key(&missing)?))
 }
 
 #[cfg(test)]
 mod tests {
+    use object_store::ObjectStoreExt as _;
     use object_store::memory::InMemory;
 
     use super::*;
@@ -290,6 +295,27 @@ mod tests {
         let open = |name: &str| directory(&format!("file://{}/{name}", real.display()).parse().unwrap());
         assert!(open("there").is_ok());
         assert!(matches!(open("link"), Err(BlobError::Denied(_))));
-        assert!(matches!(open("nowhere"), Err(BlobError::NotFound(_))));
+        assert!(matches!(open("link/below"), Err(BlobError::Denied(_))));
+    }
+
+    #[tokio::test]
+    async fn a_directory_that_is_missing_is_empty_and_is_made_with_its_first_object() {
+        let base = tempfile::tempdir().unwrap();
+        let real = base.path().canonicalize().unwrap();
+        let open = || {
+            let address = format!("file://{}/shop/db", real.display()).parse().unwrap();
+            let (backend, prefix) = directory(&address).unwrap();
+            Store { address, backend, prefix }
+        };
+        let (store, below) = (open(), open().below("").unwrap());
+        let path = store.path("a/1").unwrap();
+        assert!(matches!(store.objects().head(&path).await, Err(object_store::Error::NotFound { .. })));
+        let found: Vec<_> =
+            futures::TryStreamExt::try_collect(store.objects().list(below.as_ref())).await.unwrap();
+        assert!(found.is_empty() && !real.join("shop").exists(), "{found:?}");
+        store.objects().put(&path, "x".into()).await.unwrap();
+        assert_eq!(std::fs::read(real.join("shop/db/a/1")).unwrap(), b"x");
+        let later = open();
+        assert_eq!(later.objects().head(&later.path("a/1").unwrap()).await.unwrap().size, 1);
     }
 }

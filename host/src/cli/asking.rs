@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::cluster::kubeconfig::ClusterArgs;
 use crate::command::{AskError, Question, Respondent, Session, Subject};
+use crate::error_text::chain;
 use crate::plugin::bindings::CommandAnswer;
 use crate::project::yaml_text;
 
@@ -60,6 +61,14 @@ pub(super) fn no_cluster(cluster: &ClusterArgs, why: String) -> AskingError {
     let place =
         context.map_or_else(|| kubeconfig.clone(), |context| format!("{kubeconfig}, context {context}"));
     AskingError::NoCluster { place, why }
+}
+
+/// What a failed request means.
+pub(super) fn failure(cluster: &ClusterArgs, error: &kube::Error) -> AskingError {
+    match error {
+        kube::Error::Api(status) => AskingError::Failed(status.message.clone()),
+        other => no_cluster(cluster, chain(other)),
+    }
 }
 
 /// The namespace that is meant.

@@ -1,6 +1,7 @@
 //! Scene S5: a database whose upgrade loses rows. A verified backup stands before each upgrade, and the way back has every row.
 
 mod disaster;
+mod etcd;
 mod postgresql;
 mod rows;
 mod store;
@@ -10,7 +11,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use pilothouse_testbed::progress::ToStderr;
-use pilothouse_testbed::{Cluster, databases};
+use pilothouse_testbed::{Cluster, databases, etcd_images};
 use serde_json::{Value, json};
 
 use super::access::Access;
@@ -25,6 +26,8 @@ use store::Store;
 const RESOURCE: &str = "mariadbs.charts.example.com/shop";
 const RELEASE: &str = "shop";
 const POLICY: &str = "backuppolicies.backup.pilothouse.dev/before-upgrades";
+/// Name of the claim in the host's pod.
+const CLAIM: &str = "backups";
 /// A pod or two, a dump and its trial on a small machine.
 const A_WHILE: Duration = Duration::from_secs(240);
 
@@ -38,16 +41,21 @@ pub(super) fn demo(args: &DemoArgs) -> Result<()> {
     }
     let project = build::root().join("charts/samples/mariadb-operator");
     let mut plugins = build::plugins()?;
-    plugins.retain(|plugin| plugin.ends_with("helm.wasm") || plugin.ends_with("backup.wasm"));
+    plugins
+        .retain(|plugin| ["helm.wasm", "etcd.wasm", "backup.wasm"].iter().any(|name| plugin.ends_with(name)));
     on_a_cluster_of_its_own(true, |cluster, access, work| {
         put_images(cluster)?;
-        for definitions in
-            ["plugins/backup/crds", "deploy/crds", "charts/samples/mariadb-operator/config/crd/bases"]
-        {
+        for definitions in [
+            "plugins/backup/crds",
+            "plugins/etcd/crds",
+            "deploy/crds",
+            "charts/samples/mariadb-operator/config/crd/bases",
+        ] {
             let place = build::root().join(definitions).display().to_string();
             access.kubectl(&["apply", "--filename", &place])?;
         }
         let store = Store::open(work, &cluster.network()?.machine())?;
+        put_claim(access, work)?;
         let mut host = Pod::of_project(access, &project, &plugins, values(&store), work)?;
         let backup_plugin = plugins.iter().find(|plugin| plugin.ends_with("backup.wasm"));
         let backup_plugin = backup_plugin.context("no backup plugin was built")?.clone();
@@ -71,26 +79,44 @@ pub(super) fn demo(args: &DemoArgs) -> Result<()> {
 }
 
 fn put_images(cluster: &Cluster) -> Result<()> {
-    cluster.import_images(&[image::bare_host()?])?;
+    let mut images = etcd_images::all(&ToStderr)?;
+    images.push(pilothouse_testbed::busybox::archive("docker.io/library/busybox:1.28.0-glibc")?);
+    images.push(image::bare_host()?);
+    cluster.import_images(&images)?;
     cluster.import_image_file(&databases::mariadb(&ToStderr)?)?;
     Ok(cluster.import_image_file(&databases::postgresql(&ToStderr)?)?)
 }
 
+/// A claim for small backups, in the host's pod.
+fn put_claim(access: &Access, work: &Path) -> Result<()> {
+    let claim = json!({
+        "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": CLAIM, "namespace": stage::NAMESPACE},
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+    });
+    let file = work.join("claim.json");
+    std::fs::write(&file, claim.to_string())?;
+    access.kubectl(&["create", "namespace", stage::NAMESPACE])?;
+    access.kubectl(&["apply", "--filename", &file.display().to_string()]).map(drop)
+}
+
 /// What the plugins may do: the Helm plugin whatever the chart holds, the other one to stand before changes of databases.
 fn values(store: &Store) -> Value {
-    let kinds = json!([{"group": "charts.example.com", "kind": "MariaDB"}]);
-    let phases = json!(["pre-upgrade", "pre-rollback", "post-rollback"]);
+    let etcd = json!({"group": "etcd.database.coreos.com", "kind": "EtcdCluster"});
+    let kinds = json!([{"group": "charts.example.com", "kind": "MariaDB"}, etcd]);
+    let phases = json!(["pre-upgrade", "pre-rollback", "post-rollback", "pre-delete"]);
     json!({
         "grants": {"plugins": {
             "helm": {"allRequested": true},
+            "etcd": {"allRequested": true, "egress": ["http://*.NAMESPACE.svc:2379"], "stores": [store.place()]},
             "backup": {
                 "allRequested": true,
-                "stores": [store.place()],
+                "stores": [store.place(), format!("file:///var/claims/{CLAIM}/NAMESPACE")],
                 "hooks": [{"phases": phases, "kinds": kinds}],
                 "settings": {"image": image::host_tag()},
             },
         }},
         "handover": {"enabled": true},
+        "claims": [{"name": CLAIM, "claimName": CLAIM}],
         // The scene is not about rights.
         "rbac": {"clusterAdmin": true},
     })
@@ -126,6 +152,7 @@ impl Scene<'_> {
         self.no_backup_no_upgrade(&before)?;
         self.by_the_clock()?;
         postgresql::play(self)?;
+        etcd::play(self)?;
         disaster::play(self, &before)
     }
 

@@ -4,7 +4,7 @@
 mod backups;
 mod restores;
 mod secure;
-mod traffic;
+pub(super) mod traffic;
 
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -176,7 +176,7 @@ pub(crate) struct Pod {
 }
 
 /// Where the chart is installed.
-const NAMESPACE: &str = "pilothouse-system";
+pub(super) const NAMESPACE: &str = "pilothouse-system";
 const SELECTOR: &str = "app.kubernetes.io/name=pilothouse";
 
 impl Pod {

@@ -2,17 +2,21 @@
 
 use clap::{ArgGroup, Args};
 use jiff::Timestamp;
+use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind};
 use serde_json::{Value, json};
 
 use super::{BackupsError, MESSAGE, PlaceArgs, Report, size};
-use crate::blob::place::Address;
+use crate::blob::place::{Address, Place, StoreError};
 use crate::capability::rule::Rule;
-use crate::cli::asking::{self, Output, ask, encoded, question};
+use crate::cli::asking::{self, AskingError, Output, ask, encoded, question};
 use crate::cli::table::{shortened, table};
 use crate::cli::time::age;
+use crate::command::Session;
 
 /// The API group of the backup plugin's kinds.
 const GROUP: &str = "backup.pilothouse.dev";
+/// Its version.
+const VERSION: &str = "v1alpha1";
 
 /// Flags of `pilothouse backups import`.
 #[derive(Clone, Debug, Args)]
@@ -67,7 +71,8 @@ pub(super) fn execute(args: &ImportArgs) -> Result<Report, BackupsError> {
     let place = &args.place;
     let namespace = place.namespace();
     let mut session = asking::open(&place.plugin, &place.cluster)?;
-    session.also_may_with_stores(rules(&namespace)).map_err(asking::AskingError::from)?;
+    let store = store(&session, args, &namespace)?;
+    session.also_may_with_store(rules(&namespace), store).map_err(AskingError::from)?;
     let options = json!({
         "namespace": namespace, "storage": args.stated(), "policy": args.policy, "from": args.from,
         "subject": place.subject, "dryRun": args.dry_run,
@@ -92,6 +97,38 @@ pub(super) fn execute(args: &ImportArgs) -> Result<Report, BackupsError> {
         return Ok(Report { text: String::new(), exit_code: 1 });
     }
     Ok(Report { text: printed(&rows, place.output == Output::Wide, Timestamp::now()), exit_code })
+}
+
+/// The store that was named: it, and no other, is opened.
+fn store(session: &Session, args: &ImportArgs, namespace: &str) -> Result<Place, BackupsError> {
+    let url = match (&args.storage, &args.policy) {
+        (Some(url), _) => url.clone(),
+        (None, policy) => of_policy(session, args, namespace, policy.as_deref().unwrap_or_default())?,
+    };
+    url.parse().map_err(|error: StoreError| AskingError::Failed(error.to_string()).into())
+}
+
+/// The address in a policy's storage.
+fn of_policy(
+    session: &Session,
+    args: &ImportArgs,
+    namespace: &str,
+    name: &str,
+) -> Result<String, AskingError> {
+    let kind = ApiResource::from_gvk_with_plural(
+        &GroupVersionKind::gvk(GROUP, VERSION, "BackupPolicy"),
+        "backuppolicies",
+    );
+    let policies: Api<DynamicObject> = Api::namespaced_with(session.client().clone(), namespace, &kind);
+    let found = session.wait(policies.get_opt(name));
+    let found = found.map_err(|error| asking::failure(&args.place.cluster, &error))?;
+    let found = found.ok_or_else(|| {
+        AskingError::Failed(format!("there is no BackupPolicy {name} in the namespace {namespace}"))
+    })?;
+    let url = found.data.pointer("/spec/storage/url").and_then(Value::as_str);
+    let without =
+        || AskingError::Failed(format!("BackupPolicy {name} has no storage: its data stays with a driver"));
+    url.map(str::to_owned).ok_or_else(without)
 }
 
 impl ImportArgs {

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::action::ownership::{OWNER_LABEL, PLUGIN_LABEL};
 use crate::lifecycle::announce::counterpart;
-use crate::lifecycle::run::{Artefact, Ending, FailurePolicy, Hook, HookState, Reference, Run};
+use crate::lifecycle::run::{Artefact, Ending, FailurePolicy, Hook, Reference, Run};
 use crate::object::{Gvk, ObjectKey};
 use crate::plugin::bindings::lifecycle_hook::{self as wit, Announced, Subject, Task};
 use crate::plugin::bindings::{self, ObjectRef, Watch, WatchTarget};
@@ -96,16 +96,7 @@ pub(super) fn planned(plugin: &str, hooks: Vec<wit::Hook>) -> Result<Vec<Hook>, 
                 ensure_post: hook.ensure_post,
                 parameters: parameters(&hook.parameters)?,
                 name: hook.name,
-                state: HookState::Waiting,
-                approved: false,
-                attempts: 0,
-                started_at: None,
-                retry_at: None,
-                finished_at: None,
-                reason: String::new(),
-                message: String::new(),
-                record: None,
-                artefacts: Vec::new(),
+                ..Hook::default()
             })
         })
         .collect()

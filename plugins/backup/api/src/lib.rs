@@ -43,7 +43,7 @@ pub use restore::{
 };
 pub use selector::{LabelSelector, Operator, Requirement};
 pub use status::{Condition, ConditionStatus};
-pub use storage::{ClaimStorage, SecretKey, Storage};
+pub use storage::{SecretKey, Storage};
 pub use strategy::{
     EtcdStrategy, JobParameters, JobStrategy, Output, PodJob, Preset, SnapshotStrategy, Strategy,
 };

@@ -95,7 +95,7 @@ mod tests {
             "schedule": {"cron": "@daily", "timeZone": "Europe/Berlin", "jitter": "10m", "startingDeadline": "1h",
                 "concurrencyPolicy": "Replace", "suspend": true},
             "retention": {"keepLast": 3, "maxAge": "4w", "hourly": 1, "daily": 2, "weekly": 3, "monthly": 4, "yearly": 5},
-            "storage": {"virtualHosted": false, "checksums": true, "claim": {"name": "backups", "path": "a/b"}, "maxSize": "5Gi"},
+            "storage": {"virtualHosted": false, "checksums": true, "url": "file:///claims/backups/shop", "maxSize": "5Gi"},
             "strategy": {"job": {"image": "i", "parameters": {}, "template": {"spec": {"hostNetwork": false}},
                 "output": "File", "restore": {"template": {}}}},
             "quiesce": {

@@ -182,7 +182,7 @@ mod tests {
     fn an_entry_is_read_back_and_makes_the_backup_again() {
         let entry = entry(plan());
         assert_eq!(Entry::read(&entry.to_string(), "k").unwrap(), entry);
-        let storage = Storage { url: Some("s3://elsewhere".to_owned()), ..Storage::default() };
+        let storage = Storage { url: "s3://elsewhere".to_owned(), ..Storage::default() };
         let (object, status) = entry.import("other", &storage);
         assert_eq!(object["metadata"], json!({"namespace": "other", "name": "b"}));
         assert_eq!(object["spec"]["plan"]["storage"]["url"], "s3://elsewhere");

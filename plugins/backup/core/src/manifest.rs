@@ -107,10 +107,6 @@ fn storage(order: &Order<'_>) -> Result<(), ManifestError> {
         Some(_) if snapshots => {
             at("leave it out with strategy.volumeSnapshot: the driver keeps the snapshots")
         }
-        Some(storage) if storage.claim.is_some() => {
-            at("claim is not supported yet: name an object storage or a directory of the host in url")
-        }
-        Some(storage) if storage.url.is_none() => at("set url"),
         Some(_) => Ok(()),
     }
 }

@@ -197,7 +197,6 @@ mod tests {
             (json!({"schedule": {"cron": "@daily", "timeZone": "Mars"}}), "no time zone"),
             (json!({"subjects": []}), "spec.subjects"),
             (json!({"storage": null}), "spec.storage: it is needed"),
-            (json!({"storage": {"url": null, "claim": {"name": "c"}}}), "not supported yet"),
             (
                 json!({"strategy": {"job": {"parameters": {"host": null}}}}),
                 "spec.strategy.job.parameters.host",

@@ -16,7 +16,7 @@ use pilothouse_sdk::{
 /// The store of a storage; Secrets are those of the namespace.
 pub(crate) fn store(storage: &Storage, namespace: &str) -> Store {
     Store {
-        url: storage.url.clone().unwrap_or_default(),
+        url: storage.url.clone(),
         region: storage.region.clone(),
         credentials: storage.credentials_secret.clone().map(|secret| (namespace.to_owned(), secret)),
         authorities: storage

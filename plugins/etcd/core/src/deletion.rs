@@ -50,8 +50,7 @@ fn members(observed: &Observed, now: Timestamp) -> Option<(Act, Standing)> {
         let act = Act::DeletePod { name: name.clone(), uid: uid.clone() };
         return Some((act, progress(&format!("deleting the pod {name}"))));
     }
-    let lingers =
-        |pod: &&Pod| pod.terminating.is_some_and(|since| now.duration_since(since) < LINGERING);
+    let lingers = |pod: &&Pod| pod.terminating.is_some_and(|since| now.duration_since(since) < LINGERING);
     let pod = pods.find(lingers)?;
     Some((Act::Nothing, progress(&format!("waiting until the pod {} is gone", pod.name))))
 }

@@ -15,8 +15,8 @@ use etcd_core::{
 };
 use jiff::Timestamp;
 use pilothouse_sdk::{
-    Announcement, Context, Ending, Error, Finalized, KubeError, Outcome, Patch, Reconciler, Resource as _, Standing,
-    merge_difference,
+    Announcement, Context, Ending, Error, Finalized, KubeError, Outcome, Patch, Reconciler, Resource as _,
+    Standing, merge_difference,
 };
 use serde_json::{Value, json};
 

@@ -171,11 +171,16 @@ mod tests {
         while play.world.announced.is_empty() {
             assert!(play.advance(&scene) && play.happened < 2000, "{}", play.story());
         }
-        let pending = |world: &World| world.hook.as_ref().is_some_and(|hook| hook.state == HookState::Pending);
+        let pending =
+            |world: &World| world.hook.as_ref().is_some_and(|hook| hook.state == HookState::Pending);
         assert!(pending(&play.world) && lines(&play, "DeletePod").is_empty());
         play.run(&scene);
         play.verdict().unwrap_or_else(|wrong| panic!("{wrong}\n{}", play.story()));
-        assert!(play.world.objects.owner.is_none() && lines(&play, "DeletePod").len() == 3, "{}", play.story());
+        assert!(
+            play.world.objects.owner.is_none() && lines(&play, "DeletePod").len() == 3,
+            "{}",
+            play.story()
+        );
         let phases: Vec<_> = play.world.announced.iter().map(|(phase, _)| *phase).collect();
         assert_eq!(phases, [HookPhase::PreDelete, HookPhase::PostDelete]);
         assert_eq!(play.world.announced[0].1, play.world.announced[1].1);

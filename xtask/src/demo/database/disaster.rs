@@ -54,13 +54,14 @@ fn imported(scene: &Scene<'_>, look: Look<'_>) -> Result<String> {
     if !hint.contains(scene.look.namespace) {
         bail!("whose backups are in the store is not said: {hint}");
     }
-    let all = [import.as_slice(), &["--from", scene.look.namespace]].concat();
-    backups(scene, &[all.as_slice(), &["--dry-run"]].concat())?;
+    let from = ["--from", scene.look.namespace];
+    backups(scene, &[import.as_slice(), &from, &["--dry-run"]].concat())?;
     if !look.kubectl(&["get", "backups", "--output=name"])?.trim().is_empty() {
         bail!("only looking made Backups");
     }
     say("the Backups are made again that the store tells of");
-    println!("{}", backups(scene, &all)?);
+    scene.apply(look, &scene.policy(&json!({})))?;
+    println!("{}", backups(scene, &[["import", "--policy", "before-upgrades"].as_slice(), &from].concat())?);
     let told = backups(scene, &["--subject", &format!("mariadb/{RELEASE}"), "--output=json"])?;
     let rows: Vec<Value> = serde_json::from_str(&told).with_context(|| told.clone())?;
     let newest = rows.iter().find(|row| row.get("verified") == Some(&Value::Bool(true)));

@@ -1,10 +1,11 @@
-//! The same of PostgreSQL by hand: a backup, rows that are lost, a restore. Once of one database, once of all with their roles.
+//! The same of PostgreSQL by hand: a backup, rows that are lost, a restore. Once of one database, kept in a claim; once of all with
+//! their roles.
 
 use anyhow::{Result, bail};
 use pilothouse_testbed::databases;
 use serde_json::{Value, json};
 
-use super::{A_WHILE, Scene, secret};
+use super::{A_WHILE, CLAIM, Scene, secret};
 use crate::demo::look::Look;
 use crate::steps::say;
 
@@ -28,17 +29,19 @@ pub(super) fn play(scene: &Scene<'_>) -> Result<()> {
     })?;
     sql(look, FILL)?;
     let before = sql(look, SUM)?;
-    for (name, database) in [("one", Some("stats")), ("all", None)] {
-        there_and_back(scene, name, database, &before)?;
+    let claim = json!({"url": format!("file:///var/claims/{CLAIM}/{}", look.namespace)});
+    for (name, database, storage) in [("one", Some("stats"), claim), ("all", None, scene.store.storage())] {
+        scene.apply(look, &backup(name, database, &storage))?;
+        there_and_back(scene, name, &before)?;
     }
     Ok(())
 }
 
-fn there_and_back(scene: &Scene<'_>, name: &str, database: Option<&str>, before: &str) -> Result<()> {
-    let (look, what) = (scene.look, database.map_or("all of PostgreSQL", |_| "a database of PostgreSQL"));
-    scene.apply(look, &backup(scene, name, database))?;
+fn there_and_back(scene: &Scene<'_>, name: &str, before: &str) -> Result<()> {
+    let look = scene.look;
     let verified = || look.value(&format!("backups/{name}"), "{.status.verified}") == "true";
-    look.seen_within(A_WHILE, &format!("a backup of {what} by hand is verified"), verified)?;
+    look.seen_within(A_WHILE, &format!("a backup of {name} of PostgreSQL by hand is verified"), verified)?;
+    say(&look.value(&format!("backups/{name}"), "{.status.artefact.uri}"));
     sql(look, SPOIL)?;
     if sql(look, SUM)? == before {
         bail!("nothing was lost");
@@ -50,7 +53,7 @@ fn there_and_back(scene: &Scene<'_>, name: &str, database: Option<&str>, before:
         "metadata": {"name": name}, "spec": restore}),
     )?;
     let ended = || look.value(&format!("restores/{name}"), "{.status.phase}");
-    look.seen_within(A_WHILE, &format!("{what} is restored"), || {
+    look.seen_within(A_WHILE, &format!("{name} of PostgreSQL is restored"), || {
         ["Completed", "Failed"].contains(&ended().as_str())
     })?;
     let now = sql(look, SUM)?;
@@ -61,7 +64,7 @@ fn there_and_back(scene: &Scene<'_>, name: &str, database: Option<&str>, before:
     Ok(())
 }
 
-fn backup(scene: &Scene<'_>, name: &str, database: Option<&str>) -> Value {
+fn backup(name: &str, database: Option<&str>, storage: &Value) -> Value {
     let [image, _] = databases::POSTGRESQL;
     let mut parameters = json!({"host": "stats", "passwordSecret": {"name": "stats", "key": "password"}});
     if let (Some(database), Some(fields)) = (database, parameters.as_object_mut()) {
@@ -72,7 +75,7 @@ fn backup(scene: &Scene<'_>, name: &str, database: Option<&str>) -> Value {
         "spec": {
             "subject": {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "stats"},
             "plan": {
-                "storage": scene.store.storage(),
+                "storage": storage,
                 "strategy": {"job": {"preset": "postgresql", "image": image, "parameters": parameters}},
                 "verification": {"level": "Restore"},
                 "timeout": "10m",

@@ -163,27 +163,27 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// A client of etcd's JSON gateway.
 #[derive(Clone, Debug)]
-pub(super) struct Client {
+pub(in crate::demo) struct Client {
     agent: Agent,
     base: String,
 }
 
 impl Client {
     /// A client of `host:port`.
-    pub(super) fn new(address: &str) -> Self {
+    pub(in crate::demo) fn new(address: &str) -> Self {
         let agent = Agent::config_builder().timeout_global(Some(PATIENCE)).max_idle_connections(0).build();
         Self { agent: agent.into(), base: format!("http://{address}/v3/kv") }
     }
 
     /// Writes a key.
-    pub(super) fn put(&self, key: &str, value: &str) -> Result<()> {
+    pub(in crate::demo) fn put(&self, key: &str, value: &str) -> Result<()> {
         let answer = self.post("put", &json!({"key": encode(key), "value": encode(value)}))?;
         answer.pointer("/header/revision").context("an answer without a revision")?;
         Ok(())
     }
 
     /// All keys with a prefix, as a majority knows them.
-    pub(super) fn all(&self, prefix: &str) -> Result<BTreeMap<String, String>> {
+    pub(in crate::demo) fn all(&self, prefix: &str) -> Result<BTreeMap<String, String>> {
         // What follows a prefix: letters of it are below 0x7f.
         let end = format!("{prefix}\u{7f}");
         let answer = self.post("range", &json!({"key": encode(prefix), "range_end": encode(&end)}))?;

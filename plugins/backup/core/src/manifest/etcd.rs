@@ -67,7 +67,7 @@ pub(crate) fn restore(
 
 /// The storage in the etcd plugin's words.
 fn source(storage: &Storage, key: &str) -> Result<Value, ManifestError> {
-    let url = storage.url.as_deref().unwrap_or_default();
+    let url = storage.url.as_str();
     let wrong = |at: &str, what: &str| Err(ManifestError::at(format!("storage.{at}"), what));
     if storage.region.is_some() {
         return wrong("region", "with strategy.etcd it stands in the file `config` of the credentialsSecret");

@@ -84,9 +84,6 @@ pub(super) fn import(
 ) -> Result<(), String> {
     let kube = Kube::new(Rc::clone(host)).live();
     let storage = storage(&kube, options)?;
-    if storage.url.is_none() {
-        return Err("only object storage can be looked at from here: name it by its address".to_owned());
-    }
     let store = store::store(&storage, &options.namespace);
     let import = Import { kube, blob: Blob::new(Rc::clone(host)), storage, store, options };
     let found = import.all()?;
