@@ -267,6 +267,8 @@ pub enum EndedKind {
     Upgrade,
     /// Members were taken away.
     ScaleDown,
+    /// The cluster is deleted: its members are gone.
+    Delete,
 }
 
 /// How a change ended. *(Pilothouse)*

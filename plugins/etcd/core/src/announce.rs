@@ -16,35 +16,59 @@ use crate::{
 const RETRY: SignedDuration = SignedDuration::from_mins(10);
 
 /// A change that is about to begin.
-pub(crate) struct Coming {
-    pub(crate) phase: HookPhase,
+struct Coming {
+    phase: HookPhase,
     /// Its name.
-    pub(crate) change: String,
-    pub(crate) since: Timestamp,
+    change: String,
+    since: Timestamp,
     /// What it is called.
-    pub(crate) what: &'static str,
+    what: &'static str,
     /// The reason of a cluster that cannot begin it.
-    pub(crate) failed: &'static str,
+    failed: &'static str,
 }
 
 /// The name of an upgrade.
-pub(crate) fn upgrade(uid: &str, upgrade: &UpgradeRecord) -> String {
+fn upgrade(uid: &str, upgrade: &UpgradeRecord) -> String {
     let id = serde_json::json!([uid, upgrade.to, upgrade.since.to_string()]);
     format!("upgrade-{}", digest(&id))
 }
 
 /// The name of a change to fewer members.
-pub(crate) fn scale_down(uid: &str, scale: &ScaleDownRecord) -> String {
+fn scale_down(uid: &str, scale: &ScaleDownRecord) -> String {
     let id = serde_json::json!([uid, scale.to, scale.since.to_string()]);
     format!("scale-down-{}", digest(&id))
 }
 
-/// Other plugins prepare: no backup, no upgrade. None: they have. `anew` gives the change another name, under which they are asked again.
-pub(crate) fn before(
-    situation: &Situation<'_>,
-    coming: Coming,
-    anew: impl FnOnce(&mut Record),
-) -> Option<Step> {
+/// Other plugins prepare for an upgrade. None: they have.
+pub(crate) fn before_upgrade(situation: &Situation<'_>, record: &UpgradeRecord) -> Option<Step> {
+    let coming = Coming {
+        phase: HookPhase::PreUpgrade,
+        change: upgrade(&situation.cluster.uid, record),
+        since: record.since,
+        what: "upgrade",
+        failed: "PreUpgradeFailed",
+    };
+    before(situation, coming, |record| {
+        record.upgrade.iter_mut().for_each(|upgrade| upgrade.since = situation.now);
+    })
+}
+
+/// Other plugins prepare for fewer members. None: they have.
+pub(crate) fn before_scale_down(situation: &Situation<'_>, record: &ScaleDownRecord) -> Option<Step> {
+    let coming = Coming {
+        phase: HookPhase::PreScaleDown,
+        change: scale_down(&situation.cluster.uid, record),
+        since: record.since,
+        what: "change to fewer members",
+        failed: "PreScaleDownFailed",
+    };
+    before(situation, coming, |record| {
+        record.scale_down.iter_mut().for_each(|scale| scale.since = situation.now);
+    })
+}
+
+/// No backup, no upgrade. `anew` gives the change another name, under which they are asked again.
+fn before(situation: &Situation<'_>, coming: Coming, anew: impl FnOnce(&mut Record)) -> Option<Step> {
     let Coming { phase, change, since, what, failed } = coming;
     match situation.observed.hook_of(phase, &change) {
         Some(HookState::Done) => None,
@@ -73,6 +97,7 @@ pub(crate) fn after(situation: &Situation<'_>) -> Option<Step> {
     let phase = match kind {
         EndedKind::Upgrade => HookPhase::PostUpgrade(*ending),
         EndedKind::ScaleDown => HookPhase::PostScaleDown(*ending),
+        EndedKind::Delete => HookPhase::PostDelete,
     };
     let step = match situation.observed.hook_of(phase, change) {
         None => {

@@ -1,7 +1,9 @@
 //! A cluster that is being deleted: other plugins prepare, its members go, other plugins hear of it. What else was made belongs to the
 //! object and goes with it.
 
-use etcd_api::Record;
+use std::time::Duration;
+
+use etcd_api::{ChangeEnding, EndedChange, EndedKind, Record};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::{
@@ -14,29 +16,46 @@ use crate::{
 /// How long a pod that was told to end is waited for. That of a lost node never does, and must not keep the object for ever.
 const LINGERING: SignedDuration = SignedDuration::from_mins(2);
 
-/// What to do next about it.
+/// What to do next about it. That the members are gone is written down before it is told: what is announced as about to begin, after
+/// it was told how it ended, begins anew.
 pub(crate) fn delete(cluster: &Cluster, observed: &Observed, now: Timestamp) -> Decision {
     let change = format!("delete-{}", cluster.uid);
-    let (before, after) = (HookPhase::PreDelete, HookPhase::PostDelete);
-    let announce = |phase| Act::Announce { phase, change: change.clone() };
-    let (act, standing) = match (observed.hook_of(after, &change), observed.hook_of(before, &change)) {
-        (Some(HookState::Done | HookState::Failed(_)), _) => (Act::Finish, progress("the members are gone")),
-        (Some(HookState::Pending), _) => {
+    let gone = observed.record.ended.as_ref().is_some_and(|ended| ended.kind == EndedKind::Delete);
+    let phase = if gone { HookPhase::PostDelete } else { HookPhase::PreDelete };
+    let hook = observed.hook_of(phase, &change);
+    let announce = Act::Announce { phase, change: change.clone() };
+    let (act, standing) = match hook {
+        None if is_untouched(observed) => (Act::Finish, progress("there is nothing to delete")),
+        None if gone => (announce, progress("telling plugins that the members are gone")),
+        None => (announce, progress("asking plugins to prepare for the deletion")),
+        Some(HookState::Pending) if gone => {
             (Act::Nothing, progress("waiting for plugins that have a part in what follows the deletion"))
         }
-        (None, None) if is_untouched(observed) => (Act::Finish, progress("there is nothing to delete")),
-        (None, None) => (announce(before), progress("asking plugins to prepare for the deletion")),
-        (None, Some(HookState::Pending)) => {
+        Some(HookState::Pending) => {
             (Act::Nothing, progress("waiting for plugins that prepare for the deletion"))
         }
-        (None, Some(HookState::Failed(why))) => {
+        Some(HookState::Done | HookState::Failed(_)) if gone => {
+            (Act::Finish, progress("the members are gone"))
+        }
+        Some(HookState::Failed(why)) => {
             let message = format!("not deleted, for a plugin could not prepare for it: {why}");
             (Act::Nothing, Standing::Stalled { reason: "PreDeleteFailed", message })
         }
-        (None, Some(HookState::Done)) => members(observed, now)
-            .unwrap_or_else(|| (announce(after), progress("telling plugins that the members are gone"))),
+        Some(HookState::Done) => match members(observed, now) {
+            Some(step) => step,
+            None => return ended(cluster, observed, change),
+        },
     };
     report::deleting(cluster, observed, standing, act)
+}
+
+/// The members are gone.
+fn ended(cluster: &Cluster, observed: &Observed, change: String) -> Decision {
+    let ended = EndedChange { kind: EndedKind::Delete, change, ending: ChangeEnding::Succeeded };
+    let record = Record { ended: Some(ended), ..observed.record.clone() };
+    let mut decision = report::deleting(cluster, observed, progress("the members are gone"), Act::Nothing);
+    decision.report.status.record = record.clone();
+    Decision { record, next: Duration::ZERO, ..decision }
 }
 
 fn is_untouched(observed: &Observed) -> bool {

@@ -3,9 +3,8 @@
 use etcd_api::{ChangeEnding, LeaveReason, ScaleDownRecord, UpgradeRecord};
 
 use crate::{
-    act::{Act, HookPhase},
-    announce::{self, Coming},
-    join, leave,
+    act::Act,
+    announce, join, leave,
     manifest::storage_of,
     member::{Data, Member},
     observed::AlarmKind,
@@ -241,27 +240,13 @@ fn prepare(situation: &Situation<'_>, aim: &Aim, moves: bool) -> Option<Step> {
         return Some(step.remember(|record| record.upgrade = Some(upgrade)));
     };
     let untouched = situation.voters().all(|member| member.meant() != Some(aim.version));
-    if untouched && let Some(step) = announced(situation, upgrade) {
+    if untouched && let Some(step) = announce::before_upgrade(situation, upgrade) {
         return Some(step);
     }
     if untouched && let Some(step) = old_log::shed(situation, upgrade, aim.version) {
         return Some(step);
     }
     downgrade(situation, aim)
-}
-
-/// Other plugins prepare.
-fn announced(situation: &Situation<'_>, upgrade: &UpgradeRecord) -> Option<Step> {
-    let coming = Coming {
-        phase: HookPhase::PreUpgrade,
-        change: announce::upgrade(&situation.cluster.uid, upgrade),
-        since: upgrade.since,
-        what: "upgrade",
-        failed: "PreUpgradeFailed",
-    };
-    announce::before(situation, coming, |record| {
-        record.upgrade.iter_mut().for_each(|upgrade| upgrade.since = situation.now);
-    })
 }
 
 /// Tells etcd of a downgrade.
@@ -350,16 +335,7 @@ fn fewer(situation: &Situation<'_>) -> Option<Step> {
     if scale.begun {
         return None;
     }
-    let coming = Coming {
-        phase: HookPhase::PreScaleDown,
-        change: announce::scale_down(&situation.cluster.uid, scale),
-        since: scale.since,
-        what: "change to fewer members",
-        failed: "PreScaleDownFailed",
-    };
-    announce::before(situation, coming, |record| {
-        record.scale_down.iter_mut().for_each(|scale| scale.since = situation.now);
-    })
+    announce::before_scale_down(situation, scale)
 }
 
 /// A volume that is larger than the spec asks for: it cannot be made smaller, and that is said rather than passed over.

@@ -21,7 +21,7 @@ impl Cluster {
         self.state().lifecycle.answers.insert(phase.to_owned(), answer);
     }
 
-    /// What was announced, in order; asked again and again it counts once.
+    /// What was announced, in order; asked again and again it counts once, and anew when it was told meanwhile how the change ended.
     pub fn announced(&self) -> Vec<(ObjectRef, Announcement)> {
         self.state().lifecycle.announced.clone()
     }
@@ -53,11 +53,29 @@ impl AnnouncerOfTests for Session {
         }
         let mut state = self.cluster.state();
         let told = (owner.reference.clone(), announcement.clone());
-        if !state.lifecycle.announced.contains(&told) {
+        let before = state.lifecycle.announced.iter().rposition(|known| *known == told);
+        let other = counterpart(&announcement.phase);
+        let ended = state.lifecycle.announced.iter().rposition(|(object, known)| {
+            *object == told.0 && known.change == announcement.change && known.phase == other
+        });
+        let anew = before < ended;
+        if before.is_none() || anew {
             state.lifecycle.announced.push(told);
+        }
+        if before.is_some() && anew && announcement.phase.starts_with("pre-") {
+            return Ok(Standing::Pending("it was told how the change ended: it is begun anew".to_owned()));
         }
         let answer = state.lifecycle.answers.get(&announcement.phase).cloned();
         answer.unwrap_or(Ok(Standing::Done(Vec::new())))
+    }
+}
+
+/// The phase on the other side of the change.
+fn counterpart(phase: &str) -> String {
+    match (phase.strip_prefix("pre-"), phase.strip_prefix("post-")) {
+        (Some(what), _) => format!("post-{what}"),
+        (None, Some(what)) => format!("pre-{what}"),
+        (None, None) => String::new(),
     }
 }
 

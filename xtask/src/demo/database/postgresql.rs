@@ -40,7 +40,7 @@ pub(super) fn play(scene: &Scene<'_>) -> Result<()> {
 fn there_and_back(scene: &Scene<'_>, name: &str, before: &str) -> Result<()> {
     let look = scene.look;
     let verified = || look.value(&format!("backups/{name}"), "{.status.verified}") == "true";
-    look.seen_within(A_WHILE, &format!("a backup of {name} of PostgreSQL by hand is verified"), verified)?;
+    look.seen_within(A_WHILE, &format!("a backup of PostgreSQL by hand ({name}) is verified"), verified)?;
     say(&look.value(&format!("backups/{name}"), "{.status.artefact.uri}"));
     sql(look, SPOIL)?;
     if sql(look, SUM)? == before {
@@ -53,7 +53,7 @@ fn there_and_back(scene: &Scene<'_>, name: &str, before: &str) -> Result<()> {
         "metadata": {"name": name}, "spec": restore}),
     )?;
     let ended = || look.value(&format!("restores/{name}"), "{.status.phase}");
-    look.seen_within(A_WHILE, &format!("{name} of PostgreSQL is restored"), || {
+    look.seen_within(A_WHILE, &format!("it is restored ({name})"), || {
         ["Completed", "Failed"].contains(&ended().as_str())
     })?;
     let now = sql(look, SUM)?;
