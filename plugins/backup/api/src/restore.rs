@@ -1,5 +1,7 @@
 //! `Restore`.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -40,6 +42,17 @@ pub struct RestoreSpec {
     /// How the data is put back, instead of the backup's own way: another host, another claim, another template.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<JobStrategy>,
+    /// Names of the claims that VolumeSnapshots are restored into, by the names of those that they are of. They are new ones; by default
+    /// a claim is called as the old one with the restore's name behind it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(extend(
+            "maxProperties" = 64,
+            "additionalProperties" = {"type": "string", "minLength": 1, "maxLength": 253}
+        ))
+    )]
+    pub claims: BTreeMap<String, String>,
     /// Keys to read the artefact with, instead of the backup's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encryption: Option<Encryption>,
@@ -140,8 +153,9 @@ pub struct RestoreStatus {
 pub struct RestorePlan {
     /// How the data is put back.
     pub strategy: Strategy,
-    /// Where the artefact is.
-    pub storage: Storage,
+    /// Where the artefact is; none for VolumeSnapshots.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub storage: Option<Storage>,
     /// The keys to read it with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encryption: Option<Encryption>,

@@ -25,6 +25,7 @@ use crate::{
 
 pub(crate) use job::{JobOrder, restore as restore_job};
 pub use merge::merge;
+pub(crate) use snapshot::{GROUP as SNAPSHOT_GROUP, KIND as SNAPSHOT_KIND};
 
 /// What objects are made from.
 pub(crate) struct Order<'a> {

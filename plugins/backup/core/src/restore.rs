@@ -5,15 +5,17 @@
 //!    │          │           ▲        │
 //!    └──────────┴─▶ Failed  └─ Pause ◀┘ (failed, tried again)
 //! ```
-//! Before Restore nothing of the target is touched: a backup that does not fit, was not verified, is not whole or whose present data
+//! VolumeSnapshots become new claims: of them only the step Restore is taken. Before Restore nothing of the target is touched: a backup that does not fit, was not verified, is not whole or whose present data
 //! could not be set aside is refused.
 
 mod decide;
 mod manifest;
 mod observed;
 mod source;
+mod volumes;
 
 pub use decide::{Decision, Order, decide};
 pub use manifest::aside_name;
 pub use observed::{Need, Object, Observed, needs, task_name};
 pub use source::{Refusal, Source, resolve};
+pub use volumes::{Volume, claim_name};

@@ -58,10 +58,11 @@ pub(crate) fn perform(ctx: &Context, namespace: &str, act: &Act) -> Result<Done,
     Ok(Done::Yes)
 }
 
-/// Snapshots are the data itself: they stay when their `Backup` goes, unless the core has them deleted.
+/// Snapshots and claims are the data itself: they stay when their `Backup` or `Restore` goes, unless the core has them deleted.
 fn ownership(object: &Value) -> Ownership {
     let kind = object.get("kind").and_then(Value::as_str);
-    if kind == Some(snapshot::KIND) { Ownership::None } else { Ownership::Reference }
+    let is_data = kind.is_some_and(|kind| [snapshot::KIND, snapshot::CLAIM].contains(&kind));
+    if is_data { Ownership::None } else { Ownership::Reference }
 }
 
 fn delete(ctx: &Context, object: &ObjectName) -> Result<(), Error> {

@@ -20,7 +20,7 @@ use crate::{
     backup::{ANSWERS, AT_ONCE, ROUNDS, publish},
     etcd, job, look,
     object::{self, Of, create},
-    settings, store,
+    settings, snapshot, store,
 };
 
 /// Puts backups back.
@@ -110,13 +110,15 @@ fn observe(ctx: &Context, object: &Object<'_>, status: &RestoreStatus) -> Result
             }
             Need::Aside => seen.aside = look::backup(ctx, object.namespace, &aside_name(object))?,
             Need::Object => {
-                if let Some((plan, artefact)) = status.plan.as_ref().zip(status.artefact.as_ref()) {
-                    let place = Place::new(&plan.storage, &artefact.key);
+                let storage = status.plan.as_ref().and_then(|plan| plan.storage.as_ref());
+                if let Some((storage, artefact)) = storage.zip(status.artefact.as_ref()) {
+                    let place = Place::new(storage, &artefact.key);
                     seen.object = store::look(ctx, object.namespace, &place);
                 }
             }
             Need::Download => seen.download = store::token(ctx, &task_name(object, status)),
             Need::Task => seen.task = task(ctx, object, status),
+            Need::Volumes => seen.volumes = snapshot::volumes(ctx, object, status.artefact.as_ref())?,
             // It is looked at by beginning it.
             Need::Check => {}
         }
@@ -155,6 +157,7 @@ fn watches(found: &Of<object::Restore>, status: &RestoreStatus) -> Vec<Watch> {
     let (namespace, name) = (&metadata.namespace, &metadata.name);
     let object = Object { namespace, name, deleting: found.is_deleting(), spec: &found.spec };
     let mut watches = match plan.strategy.job {
+        _ if plan.strategy.volume_snapshot.is_some() => return Vec::new(),
         Some(_) => job::watches(namespace, &task_name(&object, status)),
         None => vec![etcd::watch_restore(namespace, &plan.target.name)],
     };

@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 
 use backup_api::{Artefact, LabelSelector};
-use backup_core::backup::{observed::TaskSeen, read};
+use backup_core::{
+    backup::{observed::TaskSeen, read},
+    restore::{self, Volume},
+};
 use pilothouse_sdk::{Context, Error, Gvk, ObjectRef, Watch};
 use serde_json::Value;
 
@@ -11,6 +14,8 @@ use crate::look::found;
 
 /// Their kind.
 pub(crate) const KIND: &str = "VolumeSnapshot";
+/// The kind of claims.
+pub(crate) const CLAIM: &str = "PersistentVolumeClaim";
 
 fn reference(namespace: &str, name: &str) -> ObjectRef {
     ObjectRef::new(Gvk::new("snapshot.storage.k8s.io", "v1", KIND), namespace, name)
@@ -32,6 +37,30 @@ pub(crate) fn look(ctx: &Context, namespace: &str, artefact: Option<&Artefact>) 
     read::snapshots(names(artefact).count(), &objects)
 }
 
+/// Snapshots of an artefact with the claims that they are of, and those that a restore makes from them: from the API server itself, for what
+/// is not there is made.
+///
+/// # Errors
+/// As for any request.
+pub(crate) fn volumes(
+    ctx: &Context,
+    object: &restore::Object<'_>,
+    artefact: Option<&Artefact>,
+) -> Result<Vec<Volume>, Error> {
+    let claim = |name: &str| ObjectRef::new(Gvk::new("", "v1", CLAIM), object.namespace, name);
+    let kube = ctx.kube().live();
+    let volume = |(of, snapshot): (&String, &String)| {
+        Ok(Volume {
+            claim: of.clone(),
+            snapshot: snapshot.clone(),
+            seen: kube.get_ref(&reference(object.namespace, snapshot))?,
+            source: kube.get_ref(&claim(of))?,
+            made: kube.get_ref(&claim(&restore::claim_name(object, of)))?,
+        })
+    };
+    artefact.into_iter().flat_map(|artefact| &artefact.snapshots).map(volume).collect()
+}
+
 /// What tells of them.
 pub(crate) fn watches(namespace: &str, artefact: Option<&Artefact>) -> Vec<Watch> {
     names(artefact).map(|name| Watch::object(reference(namespace, name))).collect()
@@ -42,7 +71,7 @@ pub(crate) fn watches(namespace: &str, artefact: Option<&Artefact>) -> Vec<Watch
 /// # Errors
 /// As for any request.
 pub(crate) fn claims(ctx: &Context, namespace: &str, selector: &LabelSelector) -> Result<Vec<String>, Error> {
-    let kind = Gvk::new("", "v1", "PersistentVolumeClaim");
+    let kind = Gvk::new("", "v1", CLAIM);
     let kube = ctx.kube().only(["metadata.name", "metadata.labels"]);
     let found = kube.list_ref::<Value>(kind, namespace).all()?;
     let selects = |claim: &&Value| {

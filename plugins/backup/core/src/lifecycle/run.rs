@@ -223,6 +223,7 @@ fn restore_spec(announcement: &Announcement, record: &Record, seen: &Seen) -> Re
         artefact,
         target: Some(announcement.reference()),
         target_version: announcement.version_after(),
+        claims: std::collections::BTreeMap::new(),
         set_aside: record.set_aside,
         force: false,
         timeout: record.plan.timeout,

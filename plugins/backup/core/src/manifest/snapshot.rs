@@ -6,8 +6,11 @@ use serde_json::{Value, json};
 use super::Order;
 use crate::naming;
 
+/// Their group.
+pub(crate) const GROUP: &str = "snapshot.storage.k8s.io";
 pub(super) const API_VERSION: &str = "snapshot.storage.k8s.io/v1";
-pub(super) const KIND: &str = "VolumeSnapshot";
+/// Their kind.
+pub(crate) const KIND: &str = "VolumeSnapshot";
 
 /// One snapshot of each claim that was written down.
 pub(super) fn snapshots(order: &Order<'_>) -> Vec<Value> {

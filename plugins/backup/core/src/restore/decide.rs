@@ -9,6 +9,7 @@ use super::{
     manifest,
     observed::{Object, Observed},
     source::{Source, resolve},
+    volumes::{self, Stands},
 };
 use crate::{
     backup::{
@@ -18,7 +19,6 @@ use crate::{
         token_time,
     },
     naming,
-    place::Place,
     settings::Settings,
 };
 
@@ -26,6 +26,8 @@ const SOON: Duration = Duration::from_secs(2);
 const LATER: Duration = Duration::from_secs(10);
 const PAUSE: SignedDuration = SignedDuration::from_secs(10);
 const CHECK: &str = "check";
+/// How long volumes are waited for: a class may make none before a pod uses the claim.
+const BINDING: SignedDuration = SignedDuration::from_mins(1);
 
 /// What is done: an act of backups, or the creation of the `Backup` that sets the present data aside.
 #[derive(Debug, Clone, PartialEq)]
@@ -165,14 +167,20 @@ impl Look<'_> {
             touched_at: None,
             failure: None,
         };
+        let volumes = source.plan.strategy.volume_snapshot.is_some();
         // What cannot be made is told before anything is done.
-        if let Err(why) = manifest::restore(&self.object, &source, &run, self.settings, 1) {
+        if !volumes && let Err(why) = manifest::restore(&self.object, &source, &run, self.settings, 1) {
             return self.failed(why.to_string());
         }
-        let decision = self.go(run, RestoreStep::Check);
+        let decision = self.go(run, if volumes { RestoreStep::Restore } else { RestoreStep::Check });
         let Source { artefact, plan } = source;
-        let (artefact, plan) = (Some(artefact), Some(plan));
-        let status = RestoreStatus { artefact, plan, started_at: Some(self.now), ..decision.status.clone() };
+        let status = RestoreStatus {
+            artefact: Some(artefact),
+            plan: Some(plan),
+            started_at: Some(self.now),
+            attempts: u32::from(volumes),
+            ..decision.status.clone()
+        };
         Decision { status, ..decision }
     }
 
@@ -182,6 +190,7 @@ impl Look<'_> {
         };
         let source = Source { artefact, plan };
         match run.step {
+            _ if source.plan.strategy.volume_snapshot.is_some() => self.volumes(run),
             RestoreStep::Check => self.check(run, &source),
             RestoreStep::SetAside => self.set_aside(run, &source),
             RestoreStep::Restore => self.restore(run, &source),
@@ -203,7 +212,9 @@ impl Look<'_> {
         if let Some(why) = self.stop(run.since) {
             return self.failed(why);
         }
-        let object = Place::new(&source.plan.storage, &source.artefact.key);
+        let Some(object) = source.place() else {
+            return self.failed("the backup does not tell where its artefact is");
+        };
         // Where only a key was given, the size is not known before.
         let known = source.artefact.size;
         match &self.seen.object {
@@ -313,11 +324,38 @@ impl Look<'_> {
         }
     }
 
+    /// New claims are made from the snapshots; those in use stay as they are.
+    fn volumes(&self, run: &RestoreRun) -> Decision {
+        if let Some(why) = self.stop(run.since) {
+            return self.failed(why);
+        }
+        let (mut missing, mut unbound, mut names) = (Vec::new(), Vec::new(), Vec::new());
+        for volume in &self.seen.volumes {
+            match volumes::stands(&self.object, volume) {
+                Stands::Impossible(why) => return self.failed(why),
+                Stands::Missing(claim) => missing.push(claim),
+                Stands::Unbound(name) => unbound.push(name),
+                Stands::Bound(name) => names.push(name),
+            }
+        }
+        if !missing.is_empty() {
+            let act = Act::Create { role: Role::Restore, token: None, objects: missing };
+            return self.act(Order::Act(act), "claims are made from the snapshots");
+        }
+        if !unbound.is_empty() && self.now.duration_since(run.since) < BINDING {
+            return self.wait(LATER, format!("waiting until there are volumes for {}", unbound.join(", ")));
+        }
+        // Some classes wait for the first pod.
+        let later = unbound.iter().map(|name| format!("{name} (when a pod uses it)"));
+        let names: Vec<String> = names.into_iter().chain(later).collect();
+        self.completed(format!("the data is in the claims {}", names.join(", ")))
+    }
+
     /// The token of the Job of an attempt; none where there is no Job.
     fn token(&self, run: &RestoreRun, source: &Source) -> Option<Box<Token>> {
         source.plan.strategy.job.as_ref()?;
         let name = manifest::task(&self.object, run.attempt);
-        let object = Place::new(&source.plan.storage, &source.artefact.key);
+        let object = source.place()?;
         let download = Download { name, object, time: token_time(self.object.spec.timeout) };
         Some(Box::new(Token::Download(download)))
     }
@@ -362,7 +400,9 @@ impl Look<'_> {
             TaskSeen::Unknown(why) => return self.wait(LATER, why.clone()),
             _ => {}
         }
-        let Some(why) = run.failure.clone() else { return self.completed() };
+        let Some(why) = run.failure.clone() else {
+            return self.completed(format!("the data of {} was put back", source.artefact.uri));
+        };
         let late = self.stop(run.touched_at.unwrap_or(run.since)).is_some();
         if late || run.attempt > self.object.spec.retries {
             return self.failed(why);
@@ -390,9 +430,7 @@ impl Look<'_> {
         Decision { status: RestoreStatus { attempts: attempt, ..decision.status.clone() }, ..decision }
     }
 
-    fn completed(&self) -> Decision {
-        let uri = self.status.artefact.as_ref().map(|artefact| artefact.uri.clone()).unwrap_or_default();
-        let message = format!("the data of {uri} was put back");
+    fn completed(&self, message: String) -> Decision {
         let status = RestoreStatus {
             phase: RestoreState::Completed,
             run: None,

@@ -59,7 +59,9 @@ pub(super) fn restore(
     let name = task(object, run.attempt);
     let plan = &source.plan;
     let Some(job) = &plan.strategy.job else {
-        return etcd::restore(object.namespace, &name, &plan.target, &plan.storage, &source.artefact);
+        let nowhere = || ManifestError::at("storage", "the backup does not tell where its artefact is");
+        let storage = plan.storage.as_ref().ok_or_else(nowhere)?;
+        return etcd::restore(object.namespace, &name, &plan.target, storage, &source.artefact);
     };
     manifest::host_image(&settings.image)?;
     let label = naming::limited(object.name, 63);

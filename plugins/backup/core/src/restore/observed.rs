@@ -2,6 +2,7 @@
 
 use backup_api::{RestoreSpec, RestoreState, RestoreStatus, RestoreStep};
 
+use super::volumes::Volume;
 use crate::{
     backup::observed::{CheckSeen, Looked, TaskSeen, TokenSeen},
     lifecycle::BackupSeen,
@@ -35,6 +36,8 @@ pub struct Observed {
     pub download: TokenSeen,
     /// What puts the data back.
     pub task: TaskSeen,
+    /// Snapshots and the claims made from them.
+    pub volumes: Vec<Volume>,
 }
 
 /// What has to be looked at before the next decision.
@@ -52,6 +55,8 @@ pub enum Need {
     Download,
     /// [`Observed::task`].
     Task,
+    /// [`Observed::volumes`].
+    Volumes,
 }
 
 /// Name of what puts the data back in the attempt at hand. An `EtcdRestore` has it as a label.
@@ -65,7 +70,9 @@ pub fn needs(object: &Object<'_>, status: &RestoreStatus) -> Vec<Need> {
         let new = status.phase == RestoreState::Pending && !object.deleting;
         return if new { vec![Need::Backup] } else { Vec::new() };
     };
+    let volumes = status.plan.as_ref().is_some_and(|plan| plan.strategy.volume_snapshot.is_some());
     match run.step {
+        _ if volumes => vec![Need::Volumes],
         RestoreStep::Check => vec![Need::Object, Need::Check],
         RestoreStep::SetAside => vec![Need::Aside],
         RestoreStep::Restore | RestoreStep::Clean => vec![Need::Download, Need::Task],

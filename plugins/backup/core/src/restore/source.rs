@@ -6,7 +6,7 @@ use backup_api::{
 };
 use jiff::Timestamp;
 
-use crate::{lifecycle::BackupSeen, manifest, naming};
+use crate::{lifecycle::BackupSeen, manifest, naming, place::Place};
 
 /// What is restored.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,6 +15,13 @@ pub struct Source {
     pub artefact: Artefact,
     /// How it is put back.
     pub plan: RestorePlan,
+}
+
+impl Source {
+    /// Where the artefact is; none: it is nowhere but in the cluster.
+    pub(super) fn place(&self) -> Option<Place> {
+        self.plan.storage.as_ref().map(|storage| Place::new(storage, &self.artefact.key))
+    }
 }
 
 /// Why nothing is restored. The target was not touched.
@@ -81,9 +88,6 @@ pub enum Refusal {
     /// Nobody says how.
     #[error("spec.job: say how the data is put back")]
     NoWay,
-    /// It cannot be done by this version.
-    #[error("{0}")]
-    Unsupported(&'static str),
 }
 
 /// What is restored, if it may be.
@@ -131,11 +135,7 @@ fn of_backup(
     // The data that is set aside is that of the target, wherever that is.
     let aside =
         BackupPlan { strategy: strategy.clone(), deletion_policy: DeletionPolicy::Retain, ..plan.clone() };
-    let snapshots = Refusal::Unsupported(
-        "VolumeSnapshots are not put back by this version: make a claim with the snapshot as its dataSource",
-    );
-    let storage = plan.storage.ok_or(snapshots)?;
-    Ok(Source { artefact, plan: RestorePlan { storage, strategy, encryption, target, aside } })
+    Ok(Source { artefact, plan: RestorePlan { storage: plan.storage, strategy, encryption, target, aside } })
 }
 
 fn of_artefact(spec: &RestoreSpec) -> Result<Source, Refusal> {
@@ -174,7 +174,7 @@ fn of_artefact(spec: &RestoreSpec) -> Result<Source, Refusal> {
         retries: spec.retries,
     };
     let plan = RestorePlan {
-        storage: given.storage.clone(),
+        storage: Some(given.storage.clone()),
         strategy,
         encryption: spec.encryption.clone(),
         target: target.clone(),
@@ -186,7 +186,8 @@ fn of_artefact(spec: &RestoreSpec) -> Result<Source, Refusal> {
 fn fits(spec: &RestoreSpec, source: &Source) -> Result<(), Refusal> {
     let Source { artefact, plan } = source;
     let target = &plan.target;
-    if !naming::is_sha256(&artefact.sha256) {
+    let hashed = artefact.format != Format::VolumeSnapshot;
+    if hashed && !naming::is_sha256(&artefact.sha256) {
         return Err(Refusal::NoHash(artefact.sha256.clone()));
     }
     let kind = |subject: &SubjectReference| format!("{}.{}", subject.kind, subject.group());

@@ -100,3 +100,94 @@ fn a_half_made_attempt_that_is_deleted_leaves_no_snapshot() {
     assert!(scene.get("Backup", "b").is_none(), "{}", scene.status("Backup", "b"));
     assert!(snapshots(&scene).is_empty());
 }
+
+fn claim(name: &str) -> ObjectRef {
+    ObjectRef::new(Gvk::new("", "v1", "PersistentVolumeClaim"), NAMESPACE, name)
+}
+
+fn found(scene: &Scene, name: &str) -> Option<Value> {
+    scene.cluster.kubectl().get_ref(&claim(name)).unwrap()
+}
+
+/// Two snapshots of a completed backup.
+fn taken() -> Scene {
+    let mut scene = scene(&json!({}));
+    scene.play(3);
+    for name in snapshots(&scene) {
+        tell(&scene, &name, &json!({"readyToUse": true, "restoreSize": "1Gi"}));
+    }
+    scene.play(5);
+    assert_eq!(scene.backup("b").0, "Completed", "{:?}", scene.backup("b"));
+    scene
+}
+
+#[test]
+fn snapshots_become_new_claims_beside_those_that_are_in_use() {
+    let mut scene = taken();
+    let before = found(&scene, "data-db-0");
+    let claims = json!({"data-db-1": "second"});
+    scene.create("Restore", "back", &json!({"backupRef": {"name": "b"}, "claims": claims}));
+    scene.play(5);
+    assert_eq!(scene.restore("back").0, "Restoring", "{:?}", scene.restore("back"));
+    for (name, snapshot) in [("data-db-0-back", "b-dump-1-data-db-0"), ("second", "b-dump-1-data-db-1")] {
+        let made = found(&scene, name).unwrap();
+        assert_eq!(made["spec"]["dataSource"]["name"], snapshot);
+        assert_eq!(made["metadata"].get("ownerReferences"), None, "the data outlives the Restore");
+    }
+    scene.cluster.set_status(&claim("second"), &json!({"phase": "Bound"})).unwrap();
+    scene.play(120);
+    let (phase, message) = scene.restore("back");
+    assert_eq!(phase, "Completed", "{message}");
+    assert!(
+        message.contains("second") && message.contains("data-db-0-back (when a pod uses it)"),
+        "{message}"
+    );
+    assert_eq!(found(&scene, "data-db-0"), before);
+    scene.delete("Restore", "back");
+    scene.play(3);
+    assert!(scene.get("Restore", "back").is_none() && found(&scene, "second").is_some());
+}
+
+#[test]
+fn a_claim_of_somebody_else_is_not_taken_and_lost_snapshots_are_told() {
+    let mut scene = taken();
+    let claims = json!({"data-db-0": "logs"});
+    scene.create("Restore", "over", &json!({"backupRef": {"name": "b"}, "claims": claims}));
+    scene.play(5);
+    let (phase, message) = scene.restore("over");
+    assert!(
+        phase == "Failed" && message.contains("another PersistentVolumeClaim logs"),
+        "{phase}: {message}"
+    );
+    assert!(message.contains("nothing was touched"), "{message}");
+    scene
+        .cluster
+        .kubectl()
+        .delete_ref(
+            &ObjectRef::new(kind(), NAMESPACE, "b-dump-1-data-db-1"),
+            &pilothouse_sdk::DeleteOptions::default(),
+        )
+        .unwrap();
+    scene.create("Restore", "late", &json!({"backupRef": {"name": "b"}}));
+    scene.play(5);
+    let (phase, message) = scene.restore("late");
+    assert!(
+        phase == "Failed" && message.contains("no VolumeSnapshot b-dump-1-data-db-1"),
+        "{phase}: {message}"
+    );
+    assert!(found(&scene, "data-db-0-late").is_none(), "all of them or none");
+}
+
+#[test]
+fn wherever_the_host_dies_every_claim_is_made_once() {
+    let crashes = pilothouse_sdk::harness::every_crash(|nth| {
+        let mut scene = taken();
+        scene.create("Restore", "back", &json!({"backupRef": {"name": "b"}}));
+        scene.cluster.crash_after_write(nth);
+        scene.play(120);
+        assert_eq!(scene.restore("back").0, "Completed", "crash {nth}");
+        assert!(found(&scene, "data-db-0-back").is_some() && found(&scene, "data-db-1-back").is_some());
+        scene.cluster.clone()
+    });
+    assert!(crashes >= 3, "{crashes} places where it can die");
+}
