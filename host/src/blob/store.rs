@@ -249,11 +249,12 @@ fn azure(
     })
 }
 
-/// The directory, or the nearest one above it that is there: what is missing is made with the first object.
+/// The directory, or the one above it: a namespace's own is made with its first object. More may not be missing, for a claim that is not
+/// mounted is no empty one.
 fn directory(address: &Address) -> Result<(Backend, Path), BlobError> {
     let path = PathBuf::from(format!("/{}", address.prefix.join("/")));
-    let is_there = |path: &&std::path::Path| path.symlink_metadata().is_ok();
-    let there = path.ancestors().find(is_there).unwrap_or(&path);
+    let missing = path.symlink_metadata().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound);
+    let there = path.parent().filter(|_| missing).unwrap_or(&path);
     // A grant is for names; what lies behind a link was not granted.
     let real = there.canonicalize().map_err(|error| {
         BlobError::NotFound(format!("{}: {}", there.display(), crate::error_text::go_words(&error)))
@@ -261,9 +262,9 @@ fn directory(address: &Address) -> Result<(Backend, Path), BlobError> {
     if real != there {
         return Err(BlobError::Denied(format!("{} leads to {}; name that", there.display(), real.display())));
     }
-    let missing = path.strip_prefix(there).unwrap_or(&path).to_string_lossy().into_owned();
+    let rest = path.strip_prefix(there).unwrap_or(&path).to_string_lossy().into_owned();
     let store = LocalFileSystem::new_with_prefix(&real).map_err(|error| unusable(&error))?.with_fsync(true);
-    Ok((Backend::Directory(Arc::new(store), real), key(&missing)?))
+    Ok((Backend::Directory(Arc::new(store), real), key(&rest)?))
 }
 
 #[cfg(test)]
@@ -296,6 +297,7 @@ mod tests {
         assert!(open("there").is_ok());
         assert!(matches!(open("link"), Err(BlobError::Denied(_))));
         assert!(matches!(open("link/below"), Err(BlobError::Denied(_))));
+        assert!(matches!(open("not-mounted/shop"), Err(BlobError::NotFound(_))));
     }
 
     #[tokio::test]
@@ -303,7 +305,7 @@ mod tests {
         let base = tempfile::tempdir().unwrap();
         let real = base.path().canonicalize().unwrap();
         let open = || {
-            let address = format!("file://{}/shop/db", real.display()).parse().unwrap();
+            let address = format!("file://{}/shop", real.display()).parse().unwrap();
             let (backend, prefix) = directory(&address).unwrap();
             Store { address, backend, prefix }
         };
@@ -314,7 +316,7 @@ mod tests {
             futures::TryStreamExt::try_collect(store.objects().list(below.as_ref())).await.unwrap();
         assert!(found.is_empty() && !real.join("shop").exists(), "{found:?}");
         store.objects().put(&path, "x".into()).await.unwrap();
-        assert_eq!(std::fs::read(real.join("shop/db/a/1")).unwrap(), b"x");
+        assert_eq!(std::fs::read(real.join("shop/a/1")).unwrap(), b"x");
         let later = open();
         assert_eq!(later.objects().head(&later.path("a/1").unwrap()).await.unwrap().size, 1);
     }

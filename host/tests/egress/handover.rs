@@ -178,6 +178,7 @@ async fn a_long_stream_of_a_job_passes_in_little_memory_and_comes_back_whole() {
     );
     let stored: Stored = serde_json::from_value(pod.word()).unwrap();
     assert_eq!(stored, Stored { size: size() as u64, sha256: sha256.clone() });
+    assert!(memory("self") > 0 && beside > 0, "nothing was measured");
     assert!(grown < MOST && beside < MOST, "the host grew by {grown} bytes, the program has {beside}");
 
     let pod = Pod::with(&table, "trial", Errand::Download { store, path }).await;

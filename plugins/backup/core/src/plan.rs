@@ -1,8 +1,8 @@
 //! What one backup needs, out of a policy; and what is wrong with a policy that its definition cannot see.
 
 use backup_api::{
-    BackupPlan, BackupPolicySpec, BackupSpec, BackupStatus, Preset, RestorePhase, Run, Step, Strategy,
-    SubjectReference,
+    BackupPlan, BackupPolicySpec, BackupSpec, BackupStatus, Encryption, JobStrategy, Preset, RestorePhase,
+    Run, Step, Strategy, SubjectReference,
 };
 use jiff::Timestamp;
 use schedule::{Schedule, ScheduleError};
@@ -54,6 +54,21 @@ pub enum PolicyError {
     /// Snapshots of volumes cannot be put back by this version.
     #[error("spec.restore.phase: VolumeSnapshots are not put back by themselves: set it to never")]
     SnapshotRestore,
+    /// A Job reads the one server that its parameters name.
+    #[error(
+        "spec.subjects: strategy.job reads one server (parameters): name the one object that it is of, and make a policy for each"
+    )]
+    ManySubjects,
+    /// It could be written and never read.
+    #[error(
+        "spec.encryption.age.identitySecret: without the key nothing can be put back: name its Secret, or set spec.restore.phase to never"
+    )]
+    NoKey,
+    /// It is written to a claim.
+    #[error(
+        "spec.strategy.job.parameters.claim: it is needed to put the data back: name it, or set spec.restore.phase to never"
+    )]
+    NoClaim,
     /// What a template writes can be put back by a template only.
     #[error("spec.strategy.job.restore: say how the data is put back, or set spec.restore.phase to never")]
     NoRestore,
@@ -121,6 +136,18 @@ pub fn check(policy: &BackupPolicySpec, namespace: &str, settings: &Settings) ->
         wrong.push(PolicyError::SnapshotRestore);
     }
     let job = policy.strategy.job.as_ref();
+    let one = matches!(policy.subjects.as_slice(), [rule] if rule.name.is_some());
+    if !one && job.is_some_and(|job| job.preset.is_some()) && !policy.subjects.is_empty() {
+        wrong.push(PolicyError::ManySubjects);
+    }
+    let key = |encryption: &Encryption| encryption.age.identity_secret.is_some();
+    if restores && policy.encryption.as_ref().is_some_and(|encryption| !key(encryption)) {
+        wrong.push(PolicyError::NoKey);
+    }
+    let redis = |job: &&JobStrategy| job.preset == Some(Preset::Redis) && job.restore.is_none();
+    if restores && job.filter(redis).is_some_and(|job| job.parameters.claim.is_none()) {
+        wrong.push(PolicyError::NoClaim);
+    }
     if restores && job.is_some_and(|job| job.preset.is_none() && job.restore.is_none()) {
         wrong.push(PolicyError::NoRestore);
     }
@@ -172,7 +199,7 @@ mod tests {
 
     fn wrong(change: &Value) -> Vec<String> {
         let policy = json!({
-            "subjects": [{"kind": "Service"}],
+            "subjects": [{"kind": "Service", "name": "db"}],
             "storage": {"url": "s3://bucket"},
             "strategy": {"job": {"preset": "mariadb", "parameters": {"host": "db"}}},
         });
@@ -197,6 +224,9 @@ mod tests {
             (json!({"schedule": {"cron": "@daily", "timeZone": "Mars"}}), "no time zone"),
             (json!({"subjects": []}), "spec.subjects"),
             (json!({"storage": null}), "spec.storage: it is needed"),
+            (json!({"subjects": [{"kind": "Service"}]}), "make a policy for each"),
+            (json!({"encryption": {"age": {"recipients": ["age1x"]}}}), "identitySecret"),
+            (json!({"strategy": {"job": {"preset": "redis"}}}), "parameters.claim"),
             (
                 json!({"strategy": {"job": {"parameters": {"host": null}}}}),
                 "spec.strategy.job.parameters.host",

@@ -20,12 +20,18 @@ const LINGERING: SignedDuration = SignedDuration::from_mins(2);
 /// it was told how it ended, begins anew.
 pub(crate) fn delete(cluster: &Cluster, observed: &Observed, now: Timestamp) -> Decision {
     let change = format!("delete-{}", cluster.uid);
-    let gone = observed.record.ended.as_ref().is_some_and(|ended| ended.kind == EndedKind::Delete);
+    let gone = observed
+        .record
+        .ended
+        .as_ref()
+        .is_some_and(|ended| ended.kind == EndedKind::Delete && ended.change == change);
     let phase = if gone { HookPhase::PostDelete } else { HookPhase::PreDelete };
     let hook = observed.hook_of(phase, &change);
     let announce = Act::Announce { phase, change: change.clone() };
     let (act, standing) = match hook {
-        None if is_untouched(observed) => (Act::Finish, progress("there is nothing to delete")),
+        None if never_served(observed) => {
+            members(observed, now).unwrap_or_else(|| (Act::Finish, progress("there is nothing to delete")))
+        }
         None if gone => (announce, progress("telling plugins that the members are gone")),
         None => (announce, progress("asking plugins to prepare for the deletion")),
         Some(HookState::Pending) if gone => {
@@ -58,8 +64,9 @@ fn ended(cluster: &Cluster, observed: &Observed, change: String) -> Decision {
     Decision { record, next: Duration::ZERO, ..decision }
 }
 
-fn is_untouched(observed: &Observed) -> bool {
-    observed.record == Record::default() && !observed.pods.iter().any(|pod| pod.owned)
+/// Nobody can have written to it: there is nothing to prepare for.
+fn never_served(observed: &Observed) -> bool {
+    observed.record.cluster_id.is_none() && !observed.announced
 }
 
 /// The members end, all at once. None: they have.

@@ -15,8 +15,8 @@ use etcd_core::{
 };
 use jiff::Timestamp;
 use pilothouse_sdk::{
-    Announcement, Context, Ending, Error, Finalized, KubeError, Outcome, Patch, Reconciler, Resource as _,
-    Standing, merge_difference,
+    Announcement, Context, Ending, Error, Finalized, KubeError, Level, Outcome, Patch, Reconciler,
+    Resource as _, Standing, merge_difference,
 };
 use serde_json::{Value, json};
 
@@ -36,6 +36,10 @@ const ROUNDS: usize = 8;
 const ENOUGH: Duration = Duration::from_secs(3);
 /// On every cluster of this operator's: others may want to prepare for its deletion.
 const FINALIZER: &str = "etcd.database.coreos.com/cluster";
+/// Kubernetes' own, of a deletion that leaves dependents where they are.
+const ORPHAN: &str = "orphan";
+/// When to look again at what only its object tells of.
+const A_MOMENT: Duration = Duration::from_secs(2);
 /// When to go on after that.
 const AT_ONCE: Duration = Duration::from_millis(50);
 
@@ -54,6 +58,12 @@ impl Reconciler for Clusters {
     }
 
     fn finalize(&self, ctx: &Context, object: &ClusterObject) -> Result<Finalized, Error> {
+        if object.metadata.finalizers.iter().any(|name| name == ORPHAN) {
+            // Kubernetes lets the members go on without their owner; when it has, none of them is ours to delete.
+            let waiting =
+                Outcome::progressing("Deleting", "waiting until Kubernetes has orphaned the members");
+            return Ok(Finalized::waiting(waiting.requeue_after(A_MOMENT)));
+        }
         if is_responsible(ctx, object)? {
             return Ok(rounds(ctx, object.clone())?.map_or(Finalized::Done, Finalized::waiting));
         }
@@ -70,8 +80,16 @@ fn held(ctx: &Context, object: ClusterObject) -> Result<ClusterObject, Error> {
     }
     let all: Vec<&str> = finalizers.iter().map(String::as_str).chain([FINALIZER]).collect();
     let patch = Patch::merge(&json!({"metadata": {"resourceVersion": resource_version, "finalizers": all}}))?;
-    let patched: Value = ctx.kube().patch_ref(&object.reference(), &patch)?;
-    ClusterObject::from_json(patched.to_string())
+    match ctx.kube().patch_ref::<Value>(&object.reference(), &patch) {
+        Ok(patched) => ClusterObject::from_json(patched.to_string()),
+        // One that is there already is taken care of all the same.
+        Err(error) if object.record()?.cluster_id.is_some() => {
+            let told = format_args!("deletions of the cluster cannot be announced: {error}");
+            ctx.log(Level::Warn, told, &[("cluster", &object.metadata.name)]);
+            Ok(object)
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 fn is_responsible(ctx: &Context, object: &ClusterObject) -> Result<bool, Error> {

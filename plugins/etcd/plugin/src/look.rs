@@ -54,13 +54,14 @@ pub(crate) fn look(ctx: &Context, object: &ClusterObject, record: Record, view: 
     let services = list(&kube, "Service")?;
     let tls = Plan::of(&cluster).map(|plan| plan.tls).unwrap_or_default();
     let place = Place { cluster: &cluster.name, namespace: &cluster.namespace };
-    let secrets = secrets::look(&ctx.certificates(), place, &tls)?;
-    let pending = restore::pending(&kube, &cluster)?;
-    let Members { etcd, speaker } = if cluster.deleting {
-        // What they would say changes nothing any more, and those that end do not answer.
-        Members::silent(&pods, "it is being deleted")
-    } else {
-        ask(ctx, place, &tls, &pods, &record)
+    // What Secrets, restores and members would say changes nothing any more, and members that end do not answer.
+    let (secrets, pending) = match cluster.deleting {
+        true => (BTreeMap::new(), restore::Pending::Nothing),
+        false => (secrets::look(&ctx.certificates(), place, &tls)?, restore::pending(&kube, &cluster)?),
+    };
+    let Members { etcd, speaker } = match cluster.deleting {
+        true => Members::silent(&pods, "it is being deleted"),
+        false => ask(ctx, place, &tls, &pods, &record),
     };
     let observed = Observed {
         view,

@@ -85,6 +85,11 @@ pub enum Refusal {
         "spec.encryption.age.identitySecret: the artefact is encrypted: name the Secret of the key that reads it"
     )]
     NoKey,
+    /// The Job would write to where the data came from.
+    #[error(
+        "spec.job: the target is the {0}, and the backup's own way leads to what it was taken of: say how that is reached"
+    )]
+    Elsewhere(String),
     /// Nobody says how.
     #[error("spec.job: say how the data is put back")]
     NoWay,
@@ -193,6 +198,10 @@ fn fits(spec: &RestoreSpec, source: &Source) -> Result<(), Refusal> {
     let kind = |subject: &SubjectReference| format!("{}.{}", subject.kind, subject.group());
     if kind(&artefact.subject) != kind(target) {
         return Err(Refusal::OtherKind { of: kind(&artefact.subject), target: kind(target) });
+    }
+    let elsewhere = target.name != artefact.subject.name;
+    if elsewhere && plan.strategy.job.is_some() && spec.job.is_none() {
+        return Err(Refusal::Elsewhere(target.words()));
     }
     let reads = manifest::format(&plan.strategy);
     if !can_read(reads, artefact.format) {

@@ -197,7 +197,7 @@ fn a_plan_that_cannot_be_carried_out_is_refused_before_anything_is_done() {
     for (change, said) in [
         (json!({"strategy": {"job": {"parameters": {"host": null}}}}), "strategy.job.parameters.host"),
         (json!({"strategy": {"etcd": {}}}), "exactly one"),
-        (json!({"storage": {"url": null, "claim": {"name": "c"}}}), "not supported"),
+        (json!({"storage": null}), "it is needed"),
         (json!({"strategy": {"job": {"template": {"spec": {"restartPolicy": "Always"}}}}}), "restartPolicy"),
         (
             json!({"strategy": {"job": {"template": {"spec": {"containers": [{"name": "transfer"}]}}}}}),

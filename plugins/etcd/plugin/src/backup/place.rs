@@ -77,8 +77,9 @@ impl Place {
     }
 }
 
+/// The bucket with the directory in it, which grants speak of, and the key.
 fn split(path: &str) -> Result<(&str, &str), String> {
-    let parts = path.split_once('/').filter(|(bucket, key)| !bucket.is_empty() && !key.is_empty());
+    let parts = path.rsplit_once('/').filter(|(bucket, key)| !bucket.is_empty() && !key.is_empty());
     parts.ok_or_else(|| format!("path {path:?} is not of the form BUCKET/KEY"))
 }
 
@@ -168,10 +169,10 @@ mod tests {
     fn the_old_fields_name_a_store_and_a_key() {
         let s3 =
             place(json!({"storageType": "S3", "s3": {"path": "bucket/a/b", "awsSecret": "aws"}})).unwrap();
-        assert_eq!((s3.store.url.as_str(), s3.path.as_str()), ("s3://bucket", "a/b"));
+        assert_eq!((s3.store.url.as_str(), s3.path.as_str()), ("s3://bucket/a", "b"));
         assert_eq!(s3.store.credentials, Some(("apps".to_owned(), "aws".to_owned())));
         assert!(s3.store.virtual_hosted && s3.store.checksums);
-        assert_eq!(s3.uri("a/b"), "s3://bucket/a/b");
+        assert_eq!(s3.uri("b"), "s3://bucket/a/b");
         let own =
             json!({"path": "bucket/a", "endpoint": "http://minio.apps.svc:9000/", "forcePathStyle": true});
         let own = place(json!({"storageType": "S3", "s3": own})).unwrap();
@@ -182,7 +183,7 @@ mod tests {
         assert_eq!(gcs.store.url, "gs://bucket");
         let abs = json!({"path": "container/a/b", "absSecret": "azure", "storageAccount": "account7"});
         let abs = place(json!({"storageType": "ABS", "abs": abs})).unwrap();
-        assert_eq!((abs.store.url.as_str(), abs.path.as_str()), ("az://account7/container", "a/b"));
+        assert_eq!((abs.store.url.as_str(), abs.path.as_str()), ("az://account7/container/a", "b"));
         assert_eq!(abs.store.credentials, Some(("apps".to_owned(), "azure".to_owned())));
         let disk =
             place(json!({"storageType": "Store", "store": {"name": "disk", "path": "etcd/daily"}})).unwrap();

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use pilothouse_sdk::{
-    DeleteOptions, Gvk, ObjectRef, Standing,
+    DeleteOptions, Gvk, ObjectRef, Propagation, Standing,
     harness::{Cluster, Runner, every_crash},
 };
 use serde_json::{Value, json};
@@ -85,4 +85,24 @@ fn a_pod_that_never_goes_does_not_hold_the_cluster_for_ever() {
     assert!(object(&cluster).is_some(), "the pod may just be slow");
     runner.run_for(Duration::from_mins(3)).unwrap();
     assert_eq!(object(&cluster), None);
+}
+
+#[test]
+fn members_that_are_to_be_orphaned_are_left_alone() {
+    let (cluster, _) = cluster(3, 0);
+    let mut runner = runner(&cluster);
+    runner.run_for(Duration::from_secs(5)).unwrap();
+    let orphan = DeleteOptions { propagation: Propagation::Orphan, ..DeleteOptions::default() };
+    cluster.kubectl().delete_ref(&reference(), &orphan).unwrap();
+    runner.run_for(Duration::from_secs(60)).unwrap();
+    assert_eq!((pods(&cluster), object(&cluster)), (3, None));
+}
+
+#[test]
+fn a_cluster_that_cannot_be_held_is_taken_care_of_all_the_same() {
+    let (cluster, asked) = cluster(3, 0);
+    cluster.forbid("patch", "etcdclusters");
+    runner(&cluster).run_for(Duration::from_secs(30)).unwrap();
+    assert!(!asked.borrow().is_empty(), "its members are looked at");
+    assert_eq!(object(&cluster).unwrap()["metadata"].get("finalizers"), None);
 }
