@@ -263,11 +263,24 @@ fn delete(ctx: &Context, namespace: &str, name: &str) -> Result<(), Error> {
     Ok(ctx.kube().delete_ref(&reference, &Default::default()).map(drop)?)
 }
 
-/// What alerts go by.
+/// What alerts go by: of each subject, for one that succeeds must not hide another.
 fn measure(ctx: &Context, policy: &Of<Policy>, own: &[&Taken]) {
-    let labels =
-        [("namespace", policy.metadata.namespace.as_str()), ("policy", policy.metadata.name.as_str())];
-    let newest = own
+    let (namespace, name) = (policy.metadata.namespace.as_str(), policy.metadata.name.as_str());
+    let scheduled = policy.spec.schedule.as_ref().is_some_and(|schedule| !schedule.suspend);
+    ctx.gauge("backup_scheduled", f64::from(scheduled), &[("namespace", namespace), ("policy", name)]);
+    let mut subjects: BTreeMap<String, Vec<&Taken>> = BTreeMap::new();
+    for backup in own {
+        let subject = &backup.found.spec.subject;
+        subjects.entry(format!("{}/{}", subject.kind, subject.name)).or_default().push(backup);
+    }
+    for (subject, backups) in &subjects {
+        let labels = [("namespace", namespace), ("policy", name), ("subject", subject.as_str())];
+        measure_subject(ctx, &labels, backups);
+    }
+}
+
+fn measure_subject(ctx: &Context, labels: &[(&str, &str)], backups: &[&Taken]) {
+    let newest = backups
         .iter()
         .filter(|backup| backup.succeeded_at().is_some())
         .max_by_key(|backup| backup.succeeded_at());
@@ -281,9 +294,9 @@ fn measure(ctx: &Context, policy: &Of<Policy>, own: &[&Taken]) {
             ("backup_last_size_bytes", size as f64),
             ("backup_last_duration_seconds", took as f64),
         ] {
-            ctx.gauge(name, value, &labels);
+            ctx.gauge(name, value, labels);
         }
     }
-    let failed = own.iter().filter(|backup| backup.status.phase == BackupPhase::Failed).count();
-    ctx.gauge("backup_failed_objects", u32::try_from(failed).map_or(f64::MAX, f64::from), &labels);
+    let failed = backups.iter().filter(|backup| backup.status.phase == BackupPhase::Failed).count();
+    ctx.gauge("backup_failed_objects", u32::try_from(failed).map_or(f64::MAX, f64::from), labels);
 }

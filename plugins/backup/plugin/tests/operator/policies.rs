@@ -41,9 +41,10 @@ fn backups_are_taken_by_the_clock_and_counted() {
         assert_eq!(scene.backup(&name).0, "Completed");
     }
     scene.check("hourly");
-    let success =
-        scene.cluster.metric(r#"backup_last_success_timestamp_seconds{namespace="shop",policy="hourly"}"#);
+    let labels = r#"namespace="shop",policy="hourly",subject="EtcdCluster/example""#;
+    let success = scene.cluster.metric(&format!("backup_last_success_timestamp_seconds{{{labels}}}"));
     assert!(success.is_some_and(|time| time > 1_767_225_600.0), "{success:?}");
+    assert_eq!(scene.cluster.metric(r#"backup_scheduled{namespace="shop",policy="hourly"}"#), Some(1.0));
 }
 
 #[test]
