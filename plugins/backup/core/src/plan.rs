@@ -203,7 +203,12 @@ mod tests {
             "storage": {"url": "s3://bucket"},
             "strategy": {"job": {"preset": "mariadb", "parameters": {"host": "db"}}},
         });
-        let policy = serde_json::from_value(manifest::merge(policy, change)).unwrap();
+        let mut policy = manifest::merge(policy, change);
+        // Lists of things with names are merged by these.
+        if let Some(subjects) = change.get("subjects") {
+            policy["subjects"] = subjects.clone();
+        }
+        let policy = serde_json::from_value(policy).unwrap();
         let settings = Settings { image: "host".to_owned() };
         check(&policy, "shop", &settings).iter().map(ToString::to_string).collect()
     }
@@ -252,7 +257,7 @@ mod tests {
         let said = |strategy: Value, kind: &str| {
             let group = if kind == "EtcdCluster" { "etcd.database.coreos.com" } else { "" };
             let policy = serde_json::from_value(json!({
-                "subjects": [{"apiGroup": group, "kind": kind}], "storage": {"url": "s3://bucket"}, "strategy": strategy,
+                "subjects": [{"apiGroup": group, "kind": kind, "name": "db"}], "storage": {"url": "s3://bucket"}, "strategy": strategy,
             }));
             let wrong = check(&policy.unwrap(), "shop", &Settings { image: String::new() });
             wrong.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")

@@ -27,7 +27,7 @@ impl World {
             Act::MemberRemove { id } => self.watch_remove(*id, observed, undisturbed),
             Act::MemberPromote { id } => self.watch_promote(*id, undisturbed),
             // There is no service to be kept up any more.
-            Act::DeletePod { .. } if self.is_prepared_for_deletion() => {}
+            Act::DeletePod { .. } if self.may_be_deleted() => {}
             Act::DeletePod { name, uid } => self.watch_delete_pod(name, uid, undisturbed),
             Act::Finish => self.watch_finish(),
             Act::PatchImage { name, .. } => self.watch_touch(name, "restarts", undisturbed),
@@ -38,18 +38,19 @@ impl World {
         }
     }
 
-    fn is_prepared_for_deletion(&self) -> bool {
-        self.hook.as_ref().is_some_and(|hook| match hook.phase {
+    /// Others have prepared for the deletion, or there is nothing to prepare for: as far as is known nobody was ever served.
+    fn may_be_deleted(&self) -> bool {
+        let Some(owner) = self.objects.owner.as_ref().filter(|owner| owner.deleting) else { return false };
+        let prepared = self.hook.as_ref().is_some_and(|hook| match hook.phase {
             HookPhase::PreDelete => hook.state == HookState::Done,
             phase => phase == HookPhase::PostDelete,
-        })
+        });
+        prepared || owner.record.cluster_id.is_none()
     }
 
     fn watch_finish(&mut self) {
-        let Some(owner) = &self.objects.owner else { return };
-        let begun = *owner.record != Record::default();
         let runs = self.objects.pods.values().any(|pod| pod.seen.owned && pod.seen.terminating.is_none());
-        if !owner.deleting || begun && (runs || !self.is_prepared_for_deletion()) {
+        if self.objects.owner.is_some() && (runs || !self.may_be_deleted()) {
             self.violate("the object is let go before its members are");
         }
     }
