@@ -1,5 +1,7 @@
 //! Repository tasks, run as `cargo xtask`.
 
+use std::process::ExitCode;
+
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
@@ -67,8 +69,19 @@ enum Task {
     CheckWit,
 }
 
-fn main() -> Result<()> {
-    match Cli::parse().task {
+fn main() -> ExitCode {
+    match run(Cli::parse().task) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // Without the backtrace: what failed is known by its words, and a summary stays at the end.
+            steps::say(&format!("{error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(task: Task) -> Result<()> {
+    match task {
         Task::Setup(args) => setup::setup(&args),
         Task::Plugins { tests } => {
             build::plugins()?;

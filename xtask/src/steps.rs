@@ -65,8 +65,8 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Runs tests, passing on what they print, and remembers the lines that a summary repeats.
-pub(crate) fn run_tests(command: &mut Command, told: &mut Told) -> Result<()> {
+/// Runs cargo, passing on what it prints, and remembers the lines that a summary repeats.
+pub(crate) fn run_heard(command: &mut Command, told: &mut Told) -> Result<()> {
     let shown = format!("{} {}", command.get_program().to_string_lossy(), arguments(command));
     // One pipe for both streams keeps the order in which they are written.
     let (reader, writer) = std::io::pipe()?;
@@ -85,13 +85,17 @@ pub(crate) fn run_tests(command: &mut Command, told: &mut Told) -> Result<()> {
     if status.success() { Ok(()) } else { bail!("{shown}: {status}") }
 }
 
-/// What cargo's tests said that matters at the end.
+/// What cargo and its tests said that matters at the end.
 #[derive(Debug, Default)]
 pub(crate) struct Told {
     running: String,
+    /// What the compiler refused, for which the place is still to come.
+    refused: Option<String>,
     /// `test result: …` with the program it is of.
     results: Vec<String>,
     failed: Vec<String>,
+    /// What the compiler or a lint refused, and where.
+    errors: Vec<String>,
     /// What a test said it leaves out, and why.
     skipped: Vec<String>,
 }
@@ -99,7 +103,13 @@ pub(crate) struct Told {
 impl Told {
     fn hear(&mut self, line: &str) {
         let line = line.trim();
-        if let Some(running) = line.strip_prefix("Running ").or_else(|| line.strip_prefix("Doc-tests ")) {
+        if let (Some(place), Some(refused)) = (line.strip_prefix("--> "), self.refused.take()) {
+            self.errors.push(format!("{refused}  [{place}]"));
+        } else if line.starts_with("error: ") || line.starts_with("error[") {
+            self.refused = Some(line.to_owned());
+        } else if let Some(running) =
+            line.strip_prefix("Running ").or_else(|| line.strip_prefix("Doc-tests "))
+        {
             self.running = running.split(" (").next().unwrap_or(running).to_owned();
         } else if line.starts_with("test result: ") && !line.contains(" 0 passed; 0 failed; 0 ignored;") {
             self.results.push(format!("{line}  [{}]", self.running));
@@ -114,7 +124,7 @@ impl Told {
     pub(crate) fn repeat(&mut self) {
         self.skipped.sort();
         self.skipped.dedup();
-        for line in self.skipped.iter().chain(&self.results).chain(&self.failed) {
+        for line in [&self.skipped, &self.results, &self.failed, &self.errors].into_iter().flatten() {
             eprintln!("{line}");
         }
     }
@@ -172,6 +182,11 @@ impl Steps {
             };
             say(&format!("{word:8} {:>6.1} s  {name}{why}", took.as_secs_f64()));
         }
+        for (name, outcome, _) in &self.done {
+            if let Outcome::Failed(why) = outcome {
+                say(&format!("{name} FAILED: {why}"));
+            }
+        }
         if failed > 0 { bail!("{failed} of {} steps failed", self.done.len()) } else { Ok(()) }
     }
 }
@@ -213,6 +228,14 @@ mod tests {
     }
 
     #[test]
+    fn what_the_compiler_refuses_is_heard_with_its_place() {
+        let told = told(
+            "error: unused variable: `a`\n  --> xtask/src/a.rs:1:2\n   |\nerror: could not compile `xtask`\ntest a ... ok",
+        );
+        assert_eq!(told.errors, ["error: unused variable: `a`  [xtask/src/a.rs:1:2]"]);
+    }
+
+    #[test]
     fn a_failed_step_does_not_keep_the_next_from_being_done() {
         let mut steps = Steps::default();
         steps.step("one", || bail!("broken"));
@@ -228,7 +251,7 @@ mod tests {
     fn the_output_of_both_streams_is_heard_and_the_status_kept() {
         let mut told = Told::default();
         let script = "echo 'SKIPPED: one' >&2; echo 'SKIPPED: two'; exit 1";
-        assert!(run_tests(Command::new("sh").args(["-c", script]), &mut told).is_err());
+        assert!(run_heard(Command::new("sh").args(["-c", script]), &mut told).is_err());
         assert_eq!(told.skipped, ["SKIPPED: one", "SKIPPED: two"]);
     }
 }

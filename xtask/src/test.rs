@@ -10,7 +10,7 @@ use crate::build::{self, cargo};
 use crate::demo;
 use crate::deploy;
 use crate::setup;
-use crate::steps::{Steps, Told, run, run_tests};
+use crate::steps::{Steps, Told, run, run_heard};
 use crate::wit;
 
 /// Flags of `cargo xtask test`.
@@ -47,10 +47,14 @@ const TEST_MAY: [&str; 9] = [
 /// Everything, in the order of cost; all steps run, the summary says which failed.
 pub(crate) fn test(args: &TestArgs) -> Result<()> {
     let (mut steps, mut told) = (Steps::default(), Told::default());
+    let on_node = !args.no_cluster && !args.no_node && node::is_root();
+    if !args.no_cluster {
+        setup::programs_meanwhile(on_node);
+    }
     let fmt = || run(Command::new("cargo").current_dir(build::root()).args(["fmt", "--all", "--check"]));
     steps.step("format", fmt);
     steps.step("released plugin interfaces are unchanged", wit::check);
-    steps.step("lints", lints);
+    steps.step("lints", || lints(&mut told));
     steps.step("plugins build as components", || {
         build::plugins()?;
         build::test_guests().map(drop)
@@ -58,26 +62,30 @@ pub(crate) fn test(args: &TestArgs) -> Result<()> {
     if !args.no_cluster {
         steps.step("programs of a real control plane", setup::control_plane);
     }
-    steps.step("unit and integration tests", || run_tests(tests(args)?.arg("--no-fail-fast"), &mut told));
+    steps.step("unit and integration tests", || run_heard(tests(args)?.arg("--no-fail-fast"), &mut told));
     steps.step("chart and kustomize", || deploy::check(!args.no_cluster));
     if !args.no_cluster {
-        for scene in demo::SCENES.into_iter().filter(|scene| !demo::needs_pods(scene)) {
+        // Where there is a node, the others are played on that.
+        let elsewhere = |scene: &&str| !on_node || *scene == demo::FIRST;
+        for scene in demo::SCENES.into_iter().filter(|scene| !demo::needs_pods(scene)).filter(elsewhere) {
             steps.step(&format!("scene {scene} on a control plane"), || demo::once(scene, false));
         }
     }
     end_to_end(args, &mut steps, &mut told);
     steps.step("documentation builds", || {
-        run(cargo("doc")?.args(["--workspace", "--no-deps", "--quiet"]).env("RUSTDOCFLAGS", DOC_LINTS))
+        let mut doc = cargo("doc")?;
+        run_heard(doc.args(["--workspace", "--no-deps", "--quiet"]).env("RUSTDOCFLAGS", DOC_LINTS), &mut told)
     });
     told.repeat();
     steps.finish()
 }
 
 /// Everything that ships is held to all lints; tests may unwrap, index and panic.
-fn lints() -> Result<()> {
-    run(cargo("clippy")?.args(["--workspace", "--lib", "--bins", "--", "-D", "warnings"]))?;
+fn lints(told: &mut Told) -> Result<()> {
+    run_heard(cargo("clippy")?.args(["--workspace", "--lib", "--bins", "--", "-D", "warnings"]), told)?;
     let lenient = TEST_MAY.iter().flat_map(|lint| ["-A", lint]);
-    run(cargo("clippy")?.args(["--workspace", "--all-targets", "--", "-D", "warnings"]).args(lenient))
+    let all = ["--workspace", "--all-targets", "--", "-D", "warnings"];
+    run_heard(cargo("clippy")?.args(all).args(lenient), told)
 }
 
 /// Tests that need a node are `#[ignore]`d for everybody who runs `cargo test`, and run here.
@@ -98,7 +106,7 @@ fn end_to_end(args: &TestArgs, steps: &mut Steps, told: &mut Told) {
     }
     steps.step(NAME, || {
         // One after the other: a node takes what memory and processors there are.
-        run_tests(
+        run_heard(
             tests(args)?.args(["--no-fail-fast", "--tests", "--", "--ignored", "--test-threads=1"]),
             told,
         )
