@@ -56,23 +56,11 @@ impl Login {
         })
     }
 
-    /// The profile `default`, or the first one.
+    /// Keys of the profile that AWS's tools would take.
     fn aws_of_file(&self, file: &str) -> Result<AwsKeys, BlobError> {
-        let mut profiles: Vec<(String, BTreeMap<String, String>)> = Vec::new();
-        for line in
-            file.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with(['#', ';']))
-        {
-            if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-                profiles.push((name.trim().to_owned(), BTreeMap::new()));
-            } else if let (Some((key, value)), Some((_, profile))) =
-                (line.split_once('='), profiles.last_mut())
-            {
-                profile.insert(key.trim().to_ascii_lowercase(), value.trim().to_owned());
-            }
-        }
-        let profile = profiles.iter().find(|(name, _)| name == "default").or_else(|| profiles.first());
+        let (_, profile) = profile(file, None);
         let value = |key: &str| {
-            let found = profile.and_then(|(_, entries)| entries.get(key)).filter(|value| !value.is_empty());
+            let found = profile.get(key).filter(|value| !value.is_empty());
             found.cloned().ok_or_else(|| {
                 BlobError::Credentials(format!("{}: entry credentials names no {key}", self.place))
             })
@@ -83,6 +71,41 @@ impl Login {
             token: value("aws_session_token").ok(),
         })
     }
+
+    /// The region of a bucket, if it is said: an entry of its own, or in the files `config` and `credentials` of AWS's tools.
+    pub(super) fn region(&self) -> Result<Option<String>, BlobError> {
+        if let Some(region) = self.text(&["region", "AWS_REGION", "AWS_DEFAULT_REGION"])? {
+            return Ok(Some(region).filter(|region| !region.is_empty()));
+        }
+        // That of the profile whose keys are taken, and no other's.
+        let (name, of_keys) = profile(&self.text(&["credentials"])?.unwrap_or_default(), None);
+        let (_, told) = profile(&self.text(&["config"])?.unwrap_or_default(), name.as_deref());
+        let region = told.get("region").or(of_keys.get("region"));
+        Ok(region.filter(|region| !region.is_empty()).cloned())
+    }
+}
+
+/// A profile of a file of AWS's tools and its name: the one that is asked for, else `default`, else the first one.
+fn profile(file: &str, wanted: Option<&str>) -> (Option<String>, BTreeMap<String, String>) {
+    let mut profiles: Vec<(String, BTreeMap<String, String>)> = Vec::new();
+    for line in file.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with(['#', ';'])) {
+        if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+            // As `config` has it, all but the default one.
+            let name = name.trim().trim_start_matches("profile ").trim();
+            profiles.push((name.to_owned(), BTreeMap::new()));
+        } else if let (Some((key, value)), Some((_, profile))) = (line.split_once('='), profiles.last_mut()) {
+            profile.insert(key.trim().to_ascii_lowercase(), value.trim().to_owned());
+        }
+    }
+    let at = |name: &str| profiles.iter().position(|(other, _)| other == name);
+    let chosen = match wanted {
+        Some(name) => at(name),
+        None => at("default").or((!profiles.is_empty()).then_some(0)),
+    };
+    chosen.map_or_else(Default::default, |chosen| {
+        let (name, entries) = profiles.swap_remove(chosen);
+        (Some(name), entries)
+    })
 }
 
 #[cfg(test)]
@@ -102,6 +125,28 @@ mod tests {
         let file = "# comment\n[other]\naws_access_key_id = no\n[default]\naws_access_key_id = id\naws_secret_access_key=hidden\n";
         let keys = login(&[("credentials", file)]).aws().unwrap();
         assert_eq!((keys.id.as_str(), keys.secret.as_str()), ("id", "hidden"));
+    }
+
+    #[test]
+    fn a_region_is_an_entry_or_in_one_of_the_files_of_aws() {
+        let config = "[profile other]\nregion = eu-west-1\n[default]\nregion=eu-central-1\n";
+        let keys = "[default]\naws_access_key_id = id\nregion = ap-south-1";
+        for (entries, region) in [
+            (&[("region", "us-west-2\n"), ("config", config)][..], Some("us-west-2")),
+            (&[("credentials", keys), ("config", config)], Some("eu-central-1")),
+            (&[("credentials", keys), ("config", "")], Some("ap-south-1")),
+            (&[("credentials", "[default]\noutput = json"), ("config", "no file at all")], None),
+            (&[("credentials", "[mine]\naws_access_key_id = id"), ("config", config)], None),
+            (
+                &[
+                    ("credentials", "[mine]\naws_access_key_id = id"),
+                    ("config", "[profile mine]\nregion = sa-east-1"),
+                ],
+                Some("sa-east-1"),
+            ),
+        ] {
+            assert_eq!(login(entries).region().unwrap().as_deref(), region);
+        }
     }
 
     #[test]

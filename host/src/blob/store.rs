@@ -171,9 +171,14 @@ fn s3(
     login: Option<&Login>,
     connector: Connector,
 ) -> Result<object_store::aws::AmazonS3, BlobError> {
-    let region = options.region.as_deref().unwrap_or("us-east-1");
+    let told = if options.region.is_none() { login.map(Login::region).transpose()?.flatten() } else { None };
+    let region = options.region.as_deref().or(told.as_deref()).unwrap_or("us-east-1");
     if !region.chars().all(|c| c.is_ascii_alphanumeric() || c == '-') {
-        return Err(BlobError::Invalid(format!("{region:?} is no region")));
+        // It may be of a Secret, which is not told.
+        let place = login.filter(|_| told.is_some()).map_or("the storage", |login| login.place.as_str());
+        return Err(BlobError::Invalid(format!(
+            "the region of {place} is none: letters, digits and hyphens only"
+        )));
     }
     let bucket = address.container.first().map_or("", String::as_str);
     let mut builder = AmazonS3Builder::new()

@@ -192,6 +192,15 @@ fn note_of(path: &Path) -> Path {
     Path::from(format!("{path}{NOTE}"))
 }
 
+/// Deletes an object, and what a host that was killed left of it.
+///
+/// # Errors
+/// Whatever the store says; [`BlobError::NotFound`] where there is no object.
+pub async fn delete(store: &Store, path: &Path) -> Result<(), BlobError> {
+    clean_up(store, path).await?;
+    Ok(store.objects().delete(path).await?)
+}
+
 /// Takes back what a host that was killed left of an object.
 async fn clean_up(store: &Store, path: &Path) -> Result<(), BlobError> {
     match &store.backend {
@@ -204,9 +213,11 @@ async fn clean_up(store: &Store, path: &Path) -> Result<(), BlobError> {
             };
             let id = String::from_utf8_lossy(&found).into_owned();
             tracing::info!(object = %path, "parts that were left behind are taken back");
-            if let Err(error) = remote.abort_multipart(path, &id).await {
+            match remote.abort_multipart(path, &id).await {
                 // It may have become an object, or be gone with the store's own rules.
-                tracing::debug!(object = %path, %error, "there are none any more");
+                Ok(()) | Err(object_store::Error::NotFound { .. }) => {}
+                // The note stays: without it nobody would know of them any more.
+                Err(error) => return Err(error.into()),
             }
             remote.delete(&note).await?;
             Ok(())

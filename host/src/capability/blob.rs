@@ -257,7 +257,7 @@ impl HookState {
 
     async fn delete_of(&mut self, store: blob::Store, key: &str) -> Result<bool, Error> {
         let (store, path) = self.place(store, key, 0).await?;
-        match in_time(async { Ok(store.objects().delete(&path).await?) }).await {
+        match in_time(async { upload::delete(&store, &path).await }).await {
             Ok(()) => Ok(true),
             Err(Error::NotFound(_)) => Ok(false),
             Err(error) => Err(error),

@@ -23,7 +23,8 @@ impl metrics::Host for HookState {
         labels: Vec<(String, String)>,
     ) -> wasmtime::Result<()> {
         if self.budget.take(name.len()).is_ok() && value.is_finite() {
-            self.context.metrics.set(&self.context.plugin.name, &name, &labels, value);
+            let object = &self.context.owner.key;
+            self.context.metrics.set(&self.context.plugin.name, &name, &labels, value, object);
         }
         Ok(())
     }

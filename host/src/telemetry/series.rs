@@ -17,8 +17,13 @@ const BUCKETS: [f64; 12] = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 
 #[derive(Clone, Debug, PartialEq)]
 enum Series {
     Counter(f64),
-    Gauge(f64),
-    Histogram { buckets: [u64; BUCKETS.len()], sum: f64, count: u64 },
+    /// With the object during whose reconciliation it was set last.
+    Gauge(f64, ObjectKey),
+    Histogram {
+        buckets: [u64; BUCKETS.len()],
+        sum: f64,
+        count: u64,
+    },
 }
 
 /// The series of all plugins, by metric and labels. Names are not known at compile time, so they are kept and written
@@ -75,9 +80,10 @@ impl PluginMetrics {
         });
     }
 
-    /// Sets a gauge.
-    pub fn set(&self, plugin: &str, name: &str, labels: &[(String, String)], value: f64) {
-        self.update(plugin, name, labels, &Series::Gauge(0.0), |series| *series = Series::Gauge(value));
+    /// Sets a gauge, which goes with the object that it was set for.
+    pub fn set(&self, plugin: &str, name: &str, labels: &[(String, String)], value: f64, object: &ObjectKey) {
+        let gauge = Series::Gauge(value, object.clone());
+        self.update(plugin, name, labels, &gauge, |series| *series = gauge.clone());
     }
 
     /// Puts seconds into a histogram.
@@ -114,14 +120,21 @@ impl PluginMetrics {
         }
     }
 
-    /// An object is gone: nothing counts it any more.
+    /// An object is gone: nothing counts it any more, and its gauges go.
     pub fn forget(&self, object: &ObjectKey) {
         self.census.lock().unwrap_or_else(PoisonError::into_inner).forget(object);
+        self.keep_gauges(|owner| owner != object);
     }
 
     /// Objects are no longer a plugin's business.
     pub fn keep_counted(&self, keep: impl Fn(&ObjectKey) -> bool) {
-        self.census.lock().unwrap_or_else(PoisonError::into_inner).retain(keep);
+        self.census.lock().unwrap_or_else(PoisonError::into_inner).retain(&keep);
+        self.keep_gauges(keep);
+    }
+
+    fn keep_gauges(&self, keep: impl Fn(&ObjectKey) -> bool) {
+        let mut series = self.series.lock().unwrap_or_else(PoisonError::into_inner);
+        series.retain(|_, series| !matches!(series, Series::Gauge(_, owner) if !keep(owner)));
     }
 
     fn drop_one(&self) {
@@ -141,7 +154,7 @@ impl PluginMetrics {
             if last != name {
                 let kind = match value {
                     Series::Counter(_) => "counter",
-                    Series::Gauge(_) => "gauge",
+                    Series::Gauge(..) => "gauge",
                     Series::Histogram { .. } => "histogram",
                 };
                 writeln!(out, "# TYPE pilothouse_plugin_{name} {kind}")?;
@@ -156,7 +169,7 @@ impl PluginMetrics {
 fn write_series(out: &mut String, name: &str, labels: &str, value: &Series) -> std::fmt::Result {
     match value {
         Series::Counter(value) => writeln!(out, "pilothouse_plugin_{name}_total{{{labels}}} {value}"),
-        Series::Gauge(value) => writeln!(out, "pilothouse_plugin_{name}{{{labels}}} {value}"),
+        Series::Gauge(value, _) => writeln!(out, "pilothouse_plugin_{name}{{{labels}}} {value}"),
         Series::Histogram { buckets, sum, count } => {
             let mut below = 0;
             for (bound, n) in BUCKETS.iter().zip(buckets) {
@@ -204,6 +217,24 @@ mod tests {
         out
     }
 
+    fn key(name: &str) -> ObjectKey {
+        ObjectKey::new(std::sync::Arc::new(crate::object::Gvk::new("g", "v1", "App")), Some("n"), name)
+    }
+
+    #[test]
+    fn a_gauge_goes_with_the_object_that_it_was_set_for() {
+        let metrics = PluginMetrics::default();
+        let set =
+            |name: &str| metrics.set("backup", "age", &[("of".to_owned(), name.to_owned())], 1.0, &key(name));
+        ["a", "b", "c"].into_iter().for_each(set);
+        metrics.add("backup", "taken", &[], 1.0);
+        metrics.forget(&key("a"));
+        metrics.keep_counted(|key| &*key.name != "b");
+        let left = text(&metrics);
+        assert!(!left.contains("of=\"a\"") && !left.contains("of=\"b\""), "{left}");
+        assert!(left.contains("of=\"c\"") && left.contains("taken_total"), "{left}");
+    }
+
     #[test]
     fn a_counter_is_written_with_the_plugin_as_label() {
         let metrics = PluginMetrics::default();
@@ -218,9 +249,9 @@ mod tests {
     fn one_plugin_cannot_use_up_the_series_of_another() {
         let metrics = PluginMetrics::default();
         for n in 0..MAX_SERIES + 5 {
-            metrics.update("noisy", "x", &[("n".to_owned(), n.to_string())], &Series::Gauge(0.0), |_| {});
+            metrics.set("noisy", "x", &[("n".to_owned(), n.to_string())], 0.0, &key("a"));
         }
-        metrics.update("quiet", "y", &[], &Series::Gauge(0.0), |s| *s = Series::Gauge(1.0));
+        metrics.set("quiet", "y", &[], 1.0, &key("a"));
         assert!(text(&metrics).contains("dropped_total 5\n"));
         assert!(text(&metrics).contains("pilothouse_plugin_y{plugin=\"quiet\"} 1"));
     }
@@ -228,9 +259,6 @@ mod tests {
     #[test]
     fn objects_are_counted_once_by_their_last_labels_until_they_are_gone() {
         let metrics = PluginMetrics::default();
-        let key = |name: &str| {
-            ObjectKey::new(std::sync::Arc::new(crate::object::Gvk::new("g", "v1", "App")), Some("n"), name)
-        };
         let count = |name: &str, state: &str| {
             metrics.count("helm", "releases", &[("state".to_owned(), state.to_owned())], &key(name));
         };
@@ -249,8 +277,8 @@ mod tests {
         assert!(text(&metrics).contains(&line("deployed", 1)));
         metrics.keep_counted(|key| &*key.name != "c");
         assert!(!text(&metrics).contains("failed"));
-        metrics.set("helm", "releases", &[], 1.0);
-        metrics.set("helm", "size", &[], 1.0);
+        metrics.set("helm", "releases", &[], 1.0, &key("a"));
+        metrics.set("helm", "size", &[], 1.0, &key("a"));
         metrics.count("helm", "size", &[], &key("a"));
         assert!(text(&metrics).contains("dropped_total 2\n"), "a name has one type");
     }
@@ -258,10 +286,10 @@ mod tests {
     #[test]
     fn a_name_keeps_its_type_and_foreign_labels_are_refused() {
         let metrics = PluginMetrics::default();
-        metrics.update("a", "x", &[], &Series::Gauge(0.0), |_| {});
+        metrics.set("a", "x", &[], 0.0, &key("a"));
         metrics.update("b", "x", &[], &Series::Counter(0.0), |_| {});
-        metrics.update("a", "y", &[("plugin".to_owned(), "b".to_owned())], &Series::Gauge(0.0), |_| {});
-        metrics.update("a", "y_total", &[], &Series::Gauge(0.0), |_| {});
+        metrics.set("a", "y", &[("plugin".to_owned(), "b".to_owned())], 0.0, &key("a"));
+        metrics.set("a", "y_total", &[], 0.0, &key("a"));
         assert!(text(&metrics).contains("dropped_total 3\n"));
     }
 }

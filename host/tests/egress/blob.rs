@@ -206,8 +206,64 @@ async fn a_host_that_was_killed_leaves_no_object_and_the_next_writer_takes_its_p
 }
 
 #[tokio::test]
-async fn a_directory_has_whole_files_only_and_no_leftovers() {
+async fn what_nobody_writes_again_is_deleted_with_its_parts() {
+    let (memory, store) = in_memory();
     let base = tempfile::tempdir().unwrap();
+    for store in [store, in_directory(&base)] {
+        let path = store.path("etcd/v1").unwrap();
+        let mut killed = Upload::begin(store.clone(), path.clone(), true).await.unwrap();
+        killed.write(&vec![1; 2 * PART + 1]).await.unwrap();
+        std::mem::forget(killed);
+        assert!(matches!(upload::delete(&store, &path).await, Ok(()) | Err(BlobError::NotFound(_))));
+        let mut kept = Upload::begin(store.clone(), path.clone(), true).await.unwrap();
+        kept.write(b"whole").await.unwrap();
+        kept.end().await.unwrap();
+        upload::delete(&store, &path).await.unwrap();
+        assert!(stored(&store).await.is_empty());
+    }
+    assert!(memory.head(&format!("backups/etcd/v1{NOTE}").into()).await.is_err());
+    assert_eq!(std::fs::read_dir(base.path().join("etcd")).unwrap().count(), 0);
+}
+
+/// Mounting takes root; a store that is full refuses the last part.
+#[tokio::test]
+async fn a_directory_that_is_full_keeps_nothing_of_an_object_and_takes_the_next_that_fits() {
+    let base = tempfile::tempdir().unwrap();
+    let mount = |args: &[&str]| {
+        let mut command = std::process::Command::new(args[0]);
+        command.args(&args[1..]).arg(base.path()).status().is_ok_and(|status| status.success())
+    };
+    if !mount(&["mount", "-t", "tmpfs", "-o", "size=12m", "tmpfs"]) {
+        eprintln!("SKIPPED: a small disk is mounted by root alone");
+        return;
+    }
+    let store = in_directory(&base);
+    let mut upload = Upload::begin(store.clone(), store.path("etcd/v1").unwrap(), true).await.unwrap();
+    let written = async {
+        for _ in 0..4 {
+            upload.write(&vec![1; PART]).await?;
+        }
+        Ok::<_, BlobError>(())
+    };
+    let written = written.await;
+    let ended = match written {
+        Ok(()) => upload.end().await.map(drop),
+        Err(error) => {
+            upload.abandon().await;
+            Err(error)
+        }
+    };
+    let left = std::fs::read_dir(base.path().join("etcd")).unwrap().count();
+    let next =
+        upload::put(&store, &store.path("etcd/v2").unwrap(), vec![2; 1 << 20].into(), Condition::None).await;
+    assert!(mount(&["umount"]));
+    let error = ended.unwrap_err().to_string();
+    assert!(error.contains("No space left"), "{error}");
+    assert_eq!(left, 0);
+    next.unwrap();
+}
+
+fn in_directory(base: &tempfile::TempDir) -> Store {
     let root = base.path().canonicalize().unwrap();
     let address = format!("file://{}", root.display()).parse().unwrap();
     let connector = pilothouse::blob::client::Connector {
@@ -218,7 +274,14 @@ async fn a_directory_has_whole_files_only_and_no_leftovers() {
         tls: None,
         times: pilothouse::egress::exchange::Times::default(),
     };
-    let store = Store::open(address, &Options::default(), None, connector).unwrap();
+    Store::open(address, &Options::default(), None, connector).unwrap()
+}
+
+#[tokio::test]
+async fn a_directory_has_whole_files_only_and_no_leftovers() {
+    let base = tempfile::tempdir().unwrap();
+    let root = base.path().canonicalize().unwrap();
+    let store = in_directory(&base);
     let path = store.path("etcd/v1").unwrap();
     let mut killed = Upload::begin(store.clone(), path.clone(), true).await.unwrap();
     killed.write(&vec![1; PART + 1]).await.unwrap();
