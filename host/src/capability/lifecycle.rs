@@ -8,6 +8,7 @@ use super::phases::is_phase;
 use crate::lifecycle::announce::{Announcement, Standing};
 use crate::lifecycle::run::{Ending, counterpart_of};
 use crate::lifecycle::store::StoreError;
+use crate::object::Gvk;
 use crate::plugin::bindings::{self, lifecycle};
 use crate::plugin::instance::HookState;
 
@@ -35,6 +36,11 @@ impl lifecycle::Host for HookState {
         };
         let withdrawn = announcer.withdraw(&context.plugin.name, &context.owner).await;
         Ok(withdrawn.map_err(|error| lifecycle::Error::Unavailable(error.to_string())))
+    }
+
+    async fn takes_part(&mut self, phase: String, kind: lifecycle::Gvk) -> wasmtime::Result<bool> {
+        let kind = Gvk::new(&kind.group, &kind.version, &kind.kind);
+        Ok(self.context.grants.takes_part(&phase, &kind))
     }
 }
 

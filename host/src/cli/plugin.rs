@@ -64,6 +64,9 @@ pub enum PluginCommandError {
         #[source]
         source: std::io::Error,
     },
+    /// Nothing is where the manifest is looked for.
+    #[error("{0}: there is no such file: say where the plugin's manifest is with --manifest")]
+    NoManifest(String),
     /// A manifest is refused.
     #[error("{path}: {source}")]
     Manifest {
@@ -106,7 +109,13 @@ pub fn execute(command: &PluginCommand) -> Result<String, PluginCommandError> {
 }
 
 fn build(component: &Path, manifest: &Path, output: &Path) -> Result<String, PluginCommandError> {
-    let text = String::from_utf8_lossy(&read(manifest)?).into_owned();
+    let text = read(manifest).map_err(|error| match error {
+        PluginCommandError::File { path, source } if source.kind() == std::io::ErrorKind::NotFound => {
+            PluginCommandError::NoManifest(path)
+        }
+        other => other,
+    })?;
+    let text = String::from_utf8_lossy(&text).into_owned();
     let description = Manifest::parse(&text)
         .map_err(|source| PluginCommandError::Manifest { path: manifest.display().to_string(), source })?;
     let package = |source| PluginCommandError::Package { path: component.display().to_string(), source };
@@ -190,4 +199,18 @@ fn inspect(plugin: &Path) -> Result<String, PluginCommandError> {
 fn read(path: &Path) -> Result<Vec<u8>, PluginCommandError> {
     std::fs::read(path)
         .map_err(|source| PluginCommandError::File { path: path.display().to_string(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_manifest_that_is_not_there_is_told_with_the_flag_that_names_it() {
+        let manifest = Path::new("/nowhere/plugin.yaml");
+        let error = build(Path::new("none.wasm"), manifest, Path::new("out.wasm")).unwrap_err();
+        let said =
+            "/nowhere/plugin.yaml: there is no such file: say where the plugin's manifest is with --manifest";
+        assert_eq!(error.to_string(), said);
+    }
 }

@@ -192,6 +192,11 @@ impl Manifest {
             if kind.version.is_empty() || kind.kind.is_empty() {
                 return Err(ManifestError::Invalid(format!("kinds[{index}] needs a version and a kind")));
             }
+            if kind.finalizer.is_none() && kind.finalizer_by == FinalizerBy::Plugin {
+                return Err(ManifestError::Invalid(format!(
+                    "kinds[{index}]: finalizerBy is of a finalizer: name it"
+                )));
+            }
             if self.kinds.iter().take(index).any(|other| other.gvk() == kind.gvk()) {
                 return Err(ManifestError::Invalid(format!("kind {} stands twice", kind.gvk())));
             }
@@ -293,6 +298,18 @@ limits: { cpuMs: 100, memoryMiB: 32 }
         assert!(compatible("1.2.0", "1.3.0"));
         assert!(!compatible("1.4.0", "1.3.0"));
         assert!(!compatible("1.x", "1.3.0"));
+    }
+
+    #[test]
+    fn who_puts_a_finalizer_on_is_one_of_two_and_there_has_to_be_one() {
+        let by = |who: &str| {
+            let finalizer = "finalizer: hello.pilothouse.dev/cleanup";
+            Manifest::parse(&HELLO.replace(finalizer, &format!("{finalizer}, finalizerBy: {who}")))
+        };
+        assert_eq!(by("plugin").unwrap().kinds[0].finalizer_by, FinalizerBy::Plugin);
+        assert!(by("somebody").unwrap_err().to_string().contains("somebody"));
+        let none = HELLO.replace("finalizer: hello.pilothouse.dev/cleanup", "finalizerBy: plugin");
+        assert!(Manifest::parse(&none).unwrap_err().to_string().contains("kinds[0]: finalizerBy"));
     }
 
     #[test]

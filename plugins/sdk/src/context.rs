@@ -69,6 +69,14 @@ impl Context {
         self.host.announcer().map_or(Ok(()), crate::AnnouncerOfTests::withdraw)
     }
 
+    /// Whether this plugin takes part in a phase of what is done to objects of a kind: its manifest asks for that, and the grants have it.
+    pub fn takes_part(&self, phase: &str, kind: &Gvk) -> bool {
+        #[cfg(target_family = "wasm")]
+        return crate::guest::lifecycle::takes_part(phase, kind);
+        #[cfg(not(target_family = "wasm"))]
+        self.host.announcer().is_none_or(|announcer| announcer.takes_part(phase, kind))
+    }
+
     /// What a hook would have at hand for an object of a kind, for a command that tells what the hook would do. The
     /// settings of the kind are the command's.
     pub fn of_command(host: Rc<dyn Host>, kind: Gvk) -> Self {

@@ -138,6 +138,9 @@ pub trait AnnouncerOfTests: std::fmt::Debug {
     /// # Errors
     /// [`AnnounceError`].
     fn withdraw(&self) -> Result<(), AnnounceError>;
+
+    /// [`Context::takes_part`].
+    fn takes_part(&self, phase: &str, kind: &crate::Gvk) -> bool;
 }
 
 /// The object that something is done to.

@@ -1,7 +1,7 @@
 //! Announcements by the import of the world `plugin`.
 
 use super::bindings::pilothouse::operator::{lifecycle, types};
-use crate::{AnnounceError, Announcement, Artefact, Ending, Standing};
+use crate::{AnnounceError, Announcement, Artefact, Ending, Gvk, Standing};
 
 pub(crate) fn announce(announcement: &Announcement) -> Result<Standing, AnnounceError> {
     let announcement = lifecycle::Announcement {
@@ -23,6 +23,10 @@ pub(crate) fn announce(announcement: &Announcement) -> Result<Standing, Announce
 
 pub(crate) fn withdraw() -> Result<(), AnnounceError> {
     Ok(lifecycle::withdraw()?)
+}
+
+pub(crate) fn takes_part(phase: &str, kind: &Gvk) -> bool {
+    lifecycle::takes_part(phase, &kind.into())
 }
 
 impl From<lifecycle::Error> for AnnounceError {

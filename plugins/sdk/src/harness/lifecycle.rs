@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::{cluster::Cluster, runner::Runner, session::Session};
-use crate::{AnnounceError, Announcement, AnnouncerOfTests, Context, ObjectRef, Standing};
+use crate::{AnnounceError, Announcement, AnnouncerOfTests, Context, Gvk, ObjectRef, Standing};
 
 /// What was announced, and the answers.
 #[derive(Debug, Default)]
@@ -13,6 +13,8 @@ pub(super) struct Lifecycle {
     announced: Vec<(ObjectRef, Announcement)>,
     answers: BTreeMap<String, Result<Standing, AnnounceError>>,
     withdrawn: Vec<ObjectRef>,
+    /// Phases that the grants do not have.
+    not_granted: Vec<String>,
 }
 
 impl Cluster {
@@ -34,7 +36,18 @@ impl Cluster {
     }
 }
 
+impl Cluster {
+    /// From now on the plugin takes no part in a phase of whatever kind: the grants do not have it.
+    pub fn grant_no_hook(&self, phase: &str) {
+        self.state().lifecycle.not_granted.push(phase.to_owned());
+    }
+}
+
 impl AnnouncerOfTests for Session {
+    fn takes_part(&self, phase: &str, _: &Gvk) -> bool {
+        !self.cluster.state().lifecycle.not_granted.iter().any(|not| not == phase)
+    }
+
     fn withdraw(&self) -> Result<(), AnnounceError> {
         if let Some(owner) = &self.owner {
             self.cluster.state().lifecycle.withdrawn.push(owner.reference.clone());
