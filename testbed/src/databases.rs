@@ -17,6 +17,8 @@ pub const MARIADB: [&str; 2] = ["pilothouse.dev/testbed/mariadb:1", "pilothouse.
 /// The same of PostgreSQL.
 pub const POSTGRESQL: [&str; 2] =
     ["pilothouse.dev/testbed/postgresql:1", "pilothouse.dev/testbed/postgresql:2"];
+/// The same of Redis.
+pub const REDIS: [&str; 2] = ["pilothouse.dev/testbed/redis:1", "pilothouse.dev/testbed/redis:2"];
 
 /// What scripts in a container expect.
 const TOOLS: [&str; 7] = ["base-files", "coreutils", "dash", "findutils", "grep", "gzip", "sed"];
@@ -68,6 +70,18 @@ const POSTGRESQL_RECIPE: Recipe = Recipe {
     server: "postgres",
 };
 
+const REDIS_RECIPE: Recipe = Recipe {
+    name: "redis",
+    tags: REDIS,
+    packages: &["redis-server", "redis-tools"],
+    without: &[],
+    user: "redis",
+    writes: &["/data"],
+    path: "/usr/sbin:/usr/bin:/sbin:/bin",
+    entrypoint: include_str!("databases/redis.sh"),
+    server: "redis-server",
+};
+
 /// A docker-archive of [`MARIADB`], made once and kept.
 ///
 /// # Errors
@@ -82,6 +96,14 @@ pub fn mariadb(progress: &dyn Progress) -> Result<PathBuf> {
 /// When its packages are not to be had.
 pub fn postgresql(progress: &dyn Progress) -> Result<PathBuf> {
     POSTGRESQL_RECIPE.file(progress)
+}
+
+/// A docker-archive of [`REDIS`], made once and kept.
+///
+/// # Errors
+/// When its packages are not to be had.
+pub fn redis(progress: &dyn Progress) -> Result<PathBuf> {
+    REDIS_RECIPE.file(progress)
 }
 
 impl Recipe {

@@ -194,7 +194,7 @@ pub struct Retention {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct RestoreRule {
-    /// When it is restored. By default volumes before the rollback, and dumps, which need the old server, after it.
+    /// When it is restored: by default after the rollback, since dumps need the old server; files (`volume`) not by itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phase: Option<RestorePhase>,
     /// The present data is backed up first.

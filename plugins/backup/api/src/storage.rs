@@ -28,7 +28,7 @@ pub struct Storage {
         schemars(length(max = 1024), regex(pattern = "^(s3|s3[+]https?|gs|az|file)://[^?#]+$"))
     )]
     pub url: String,
-    /// Region of S3; `us-east-1` by default.
+    /// Region of S3; by default what the Secret says (`region`, or the file `config` of AWS's tools), else `us-east-1`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(length(min = 1, max = 63)))]
     pub region: Option<String>,

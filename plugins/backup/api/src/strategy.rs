@@ -81,7 +81,7 @@ pub enum Preset {
     PostgreSql,
     /// `mongodump` and `mongorestore`.
     MongoDb,
-    /// `redis-cli --rdb`; the file is put back into a claim.
+    /// `redis-cli --rdb`; the server takes it back as a replica does from its master.
     Redis,
     /// `tar` of a claim.
     Volume,

@@ -1,8 +1,8 @@
 //! What one backup needs, out of a policy; and what is wrong with a policy that its definition cannot see.
 
 use backup_api::{
-    BackupPlan, BackupPolicySpec, BackupSpec, BackupStatus, Encryption, JobStrategy, Preset, RestorePhase,
-    Run, Step, Strategy, SubjectReference,
+    BackupPlan, BackupPolicySpec, BackupSpec, BackupStatus, Encryption, Preset, RestorePhase, Run, Step,
+    Strategy, SubjectReference,
 };
 use jiff::Timestamp;
 use schedule::{Schedule, ScheduleError};
@@ -64,11 +64,6 @@ pub enum PolicyError {
         "spec.encryption.age.identitySecret: without the key nothing can be put back: name its Secret, or set spec.restore.phase to never"
     )]
     NoKey,
-    /// It is written to a claim.
-    #[error(
-        "spec.strategy.job.parameters.claim: it is needed to put the data back: name it, or set spec.restore.phase to never"
-    )]
-    NoClaim,
     /// What a template writes can be put back by a template only.
     #[error("spec.strategy.job.restore: say how the data is put back, or set spec.restore.phase to never")]
     NoRestore,
@@ -111,13 +106,32 @@ pub fn resolve(
 
 /// When the backup of an undone change is put back, if the policy does not say.
 pub fn restore_phase(policy: &BackupPolicySpec) -> RestorePhase {
-    let to_claim = |preset| matches!(preset, Some(Preset::Volume | Preset::Redis));
     policy.restore.phase.unwrap_or(match &policy.strategy {
         Strategy { volume_snapshot: Some(_), .. } => RestorePhase::PreRollback,
-        // While no server writes to the claim, or before the old one reads it.
-        Strategy { job: Some(job), .. } if to_claim(job.preset) => RestorePhase::PreRollback,
+        Strategy { job: Some(job), .. } if job.preset == Some(Preset::Volume) => RestorePhase::Never,
         _ => RestorePhase::PostRollback,
     })
+}
+
+/// Whether nobody has said what a rollback does with files, which can be put back only while no server uses them.
+pub fn files_undecided(policy: &BackupPolicySpec) -> bool {
+    let files = policy.strategy.job.as_ref().is_some_and(|job| job.preset == Some(Preset::Volume));
+    files && policy.restore.phase.is_none() && undoes(policy)
+}
+
+/// Whether a rollback may undo one of its changes.
+fn undoes(policy: &BackupPolicySpec) -> bool {
+    policy.phases.iter().any(|phase| phase == "pre-upgrade")
+}
+
+/// The phase in which a rollback asks for what was backed up before the change that it undoes.
+pub fn phase_of_restore(policy: &BackupPolicySpec) -> Option<&'static str> {
+    let phase = match restore_phase(policy) {
+        RestorePhase::PreRollback => "pre-rollback",
+        RestorePhase::PostRollback => "post-rollback",
+        RestorePhase::Never => return None,
+    };
+    undoes(policy).then_some(phase)
 }
 
 /// Everything that is wrong with a policy.
@@ -143,10 +157,6 @@ pub fn check(policy: &BackupPolicySpec, namespace: &str, settings: &Settings) ->
     let key = |encryption: &Encryption| encryption.age.identity_secret.is_some();
     if restores && policy.encryption.as_ref().is_some_and(|encryption| !key(encryption)) {
         wrong.push(PolicyError::NoKey);
-    }
-    let redis = |job: &&JobStrategy| job.preset == Some(Preset::Redis) && job.restore.is_none();
-    if restores && job.filter(redis).is_some_and(|job| job.parameters.claim.is_none()) {
-        wrong.push(PolicyError::NoClaim);
     }
     if restores && job.is_some_and(|job| job.preset.is_none() && job.restore.is_none()) {
         wrong.push(PolicyError::NoRestore);
@@ -231,7 +241,6 @@ mod tests {
             (json!({"storage": null}), "spec.storage: it is needed"),
             (json!({"subjects": [{"kind": "Service"}]}), "make a policy for each"),
             (json!({"encryption": {"age": {"recipients": ["age1x"]}}}), "identitySecret"),
-            (json!({"strategy": {"job": {"preset": "redis"}}}), "parameters.claim"),
             (
                 json!({"strategy": {"job": {"parameters": {"host": null}}}}),
                 "spec.strategy.job.parameters.host",

@@ -16,6 +16,6 @@ mod volumes;
 
 pub use decide::{Decision, Order, decide};
 pub use manifest::aside_name;
-pub use observed::{Need, Object, Observed, needs, task_name};
+pub use observed::{Need, Object, Observed, claim_of, needs, task_name};
 pub use source::{Refusal, Source, resolve};
 pub use volumes::{Volume, claim_name};

@@ -7,7 +7,7 @@ use backup_core::{
     },
     manifest::ObjectName,
 };
-use pilothouse_sdk::{Context, DeleteOptions, Error, Gvk, ObjectRef, Ownership, Propagation};
+use pilothouse_sdk::{Context, DeleteOptions, Error, Gvk, ObjectRef, Ownership, Propagation, warn};
 use serde_json::Value;
 
 use crate::{object::create, quiesce, snapshot, store};
@@ -37,9 +37,12 @@ pub(crate) fn perform(ctx: &Context, namespace: &str, act: &Act) -> Result<Done,
                 create(ctx, object, ownership(object))?;
             }
         }
-        Act::Delete { token, objects, .. } => {
+        Act::Delete { token, objects, leftovers, .. } => {
             if let Some(token) = token {
                 ctx.blob().close(token)?;
+            }
+            if let Some(Err(error)) = leftovers.as_ref().map(|object| store::delete(ctx, namespace, object)) {
+                warn!(ctx, "what an upload has left could not be taken away: {}", error.message());
             }
             for object in objects {
                 delete(ctx, object)?;

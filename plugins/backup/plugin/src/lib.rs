@@ -9,6 +9,7 @@
 
 mod act;
 mod backup;
+mod claim;
 pub mod command;
 mod etcd;
 mod hooks;

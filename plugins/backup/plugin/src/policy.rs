@@ -53,12 +53,59 @@ impl Reconciler for Policies {
         let next = by_the_clock(ctx, &mut policy, &own)?;
         expire(ctx, &policy, &own)?;
         measure(ctx, &policy, &own);
-        let mut outcome = Outcome::ready().watch(Watch::selected(gvk(names::BACKUP), namespace.as_str(), ""));
+        let outcome = match short_of(ctx, &policy.spec) {
+            Some((reason, message)) => Outcome::stalled(reason, message),
+            None => Outcome::ready(),
+        };
+        let mut outcome = outcome.watch(Watch::selected(gvk(names::BACKUP), namespace.as_str(), ""));
         if let Some(next) = next {
             outcome = outcome.requeue_after(next);
         }
         Ok(outcome)
     }
+}
+
+/// What the policy does not do, though people may take it that it does. Its clock goes on.
+fn short_of(ctx: &Context, spec: &BackupPolicySpec) -> Option<(&'static str, String)> {
+    let where_to = "`hooks` of this plugin's grant (grants.plugins.backup.hooks in the chart's values)";
+    let changes = not_asked(ctx, spec, &spec.phases);
+    if !changes.is_empty() {
+        let message = format!(
+            "spec.phases: these changes go on WITHOUT a backup, since {where_to} does not have them: {changes}. Add them there, or take \
+             them out here (phases: [] for a policy with a clock alone)"
+        );
+        return Some(("NotGranted", message));
+    }
+    let restore: Vec<String> = plan::phase_of_restore(spec).into_iter().map(str::to_owned).collect();
+    let rollbacks = not_asked(ctx, spec, &restore);
+    if !rollbacks.is_empty() {
+        let message = format!(
+            "spec.restore: a rollback puts NOTHING back, since {where_to} does not have it: {rollbacks}. Add it there, or set \
+             restore.phase: never"
+        );
+        return Some(("NotGranted", message));
+    }
+    plan::files_undecided(spec).then(|| {
+        let message = "spec.restore.phase: files are put back while no server uses them, so a rollback does not do it: set it to never \
+                       and restore by hand, or to pre-rollback if the server is stopped by then";
+        ("RestoreByHand", message.to_owned())
+    })
+}
+
+/// Of these phases of the changes of what the policy is about, those that this plugin is never asked in.
+fn not_asked(ctx: &Context, spec: &BackupPolicySpec, phases: &[String]) -> String {
+    let mut missing = Vec::new();
+    for rule in &spec.subjects {
+        let kind = Gvk::new(&rule.api_group, "", &rule.kind);
+        let phases: Vec<&str> =
+            phases.iter().map(String::as_str).filter(|phase| !ctx.takes_part(phase, &kind)).collect();
+        if !phases.is_empty() {
+            let group =
+                if rule.api_group.is_empty() { String::new() } else { format!(".{}", rule.api_group) };
+            missing.push(format!("{} of {}{group}", phases.join(", "), rule.kind));
+        }
+    }
+    missing.join("; ")
 }
 
 /// A `Backup` as it is counted.
@@ -92,10 +139,16 @@ impl Taken {
 
 /// Takes what is due. When to look again.
 fn by_the_clock(ctx: &Context, policy: &mut Of<Policy>, own: &[&Taken]) -> Result<Option<Duration>, Error> {
-    let Some(rule) = policy.spec.schedule.clone() else { return Ok(None) };
+    let known = policy.status()?;
+    let last_success_time = own.iter().filter_map(|backup| backup.succeeded_at()).max();
+    let Some(rule) = policy.spec.schedule.clone() else {
+        let status =
+            BackupPolicyStatus { subjects: Vec::new(), next_schedule_time: None, last_success_time, ..known };
+        policy.write(ctx, &status)?;
+        return Ok(None);
+    };
     let now = Timestamp::try_from(ctx.now()).unwrap_or_default();
     let subjects = subjects(ctx, &policy.metadata.namespace, &policy.spec)?;
-    let known = policy.status()?;
     let mut status = BackupPolicyStatus { subjects: Vec::new(), ..known.clone() };
     let (mut begun, mut next) = (Vec::new(), None::<Timestamp>);
     for subject in subjects {
@@ -131,7 +184,7 @@ fn by_the_clock(ctx: &Context, policy: &mut Of<Policy>, own: &[&Taken]) -> Resul
         status.subjects.push(stands(subject, last, &of_subject));
     }
     status.next_schedule_time = next;
-    status.last_success_time = own.iter().filter_map(|backup| backup.succeeded_at()).max();
+    status.last_success_time = last_success_time;
     for (subject, scheduled, replaces) in &begun {
         begin(ctx, policy, (subject, *scheduled), replaces)?;
     }

@@ -9,7 +9,7 @@ use backup_core::{
         observed::{CheckSeen, TaskSeen},
     },
     place::Place,
-    restore::{Decision, Need, Object, Observed, Order, aside_name, decide, needs, task_name},
+    restore::{Decision, Need, Object, Observed, Order, aside_name, claim_of, decide, needs, task_name},
     settings::Settings,
 };
 use jiff::Timestamp;
@@ -18,7 +18,7 @@ use pilothouse_sdk::{Context, Error, Finalized, Outcome, Ownership, Reconciler, 
 use crate::{
     act::{Done, perform},
     backup::{ANSWERS, AT_ONCE, ROUNDS, publish},
-    etcd, job, look,
+    claim, etcd, job, look,
     object::{self, Of, create},
     settings, snapshot, store,
 };
@@ -118,12 +118,19 @@ fn observe(ctx: &Context, object: &Object<'_>, status: &RestoreStatus) -> Result
             }
             Need::Download => seen.download = store::token(ctx, &task_name(object, status)),
             Need::Task => seen.task = task(ctx, object, status),
+            Need::Users => seen.users = users(ctx, object, status)?,
             Need::Volumes => seen.volumes = snapshot::volumes(ctx, object, status.artefact.as_ref())?,
             // It is looked at by beginning it.
             Need::Check => {}
         }
     }
     Ok(seen)
+}
+
+/// Pods that have the claim mounted whose files are replaced.
+fn users(ctx: &Context, object: &Object<'_>, status: &RestoreStatus) -> Result<Vec<String>, Error> {
+    let Some(claim) = claim_of(object.spec, status) else { return Ok(Vec::new()) };
+    claim::users(ctx, object.namespace, claim)
 }
 
 /// What puts the data back.

@@ -37,6 +37,9 @@ pub enum Act {
         token: Option<String>,
         /// The objects.
         objects: Vec<ObjectName>,
+        /// The object of an attempt that failed: what an upload that was cut has left under its key goes as well, as far as the storage
+        /// answers.
+        leftovers: Option<Place>,
     },
     /// Begin to read an object, or find that reading.
     StartCheck {

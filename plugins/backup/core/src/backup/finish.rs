@@ -24,10 +24,10 @@ impl Situation<'_> {
             return decision;
         }
         let keeps = self.plan.strategy.volume_snapshot.is_some();
-        if let Some(decision) = self.delete_task(run, Role::Trial, &self.seen.trial) {
+        if let Some(decision) = self.delete_task(run, Role::Trial, &self.seen.trial, None) {
             return decision;
         }
-        if !keeps && let Some(decision) = self.delete_task(run, Role::Dump, &self.seen.dump) {
+        if !keeps && let Some(decision) = self.delete_task(run, Role::Dump, &self.seen.dump, None) {
             return decision;
         }
         self.completed(run)
@@ -55,10 +55,11 @@ impl Situation<'_> {
         if let Some(decision) = self.close(run) {
             return decision;
         }
-        for (role, seen) in [(Role::Trial, &self.seen.trial), (Role::Dump, &self.seen.dump)] {
-            if let Some(decision) = self.delete_task(run, role, seen) {
-                return decision;
-            }
+        if let Some(decision) = self.delete_task(run, Role::Trial, &self.seen.trial, None) {
+            return decision;
+        }
+        if let Some(decision) = self.delete_task(run, Role::Dump, &self.seen.dump, self.place(run)) {
+            return decision;
         }
         let left = if self.since(run.since) < PATIENCE { self.erase(run) } else { None };
         if let Some(decision) = left {
@@ -143,7 +144,7 @@ impl Situation<'_> {
         if !self.deletes() {
             return self.let_go();
         }
-        if let Some(decision) = self.delete_task(run, Role::Dump, &self.seen.dump) {
+        if let Some(decision) = self.delete_task(run, Role::Dump, &self.seen.dump, None) {
             return decision;
         }
         self.erase(run).unwrap_or_else(|| self.removed(run))
@@ -168,7 +169,13 @@ impl Situation<'_> {
         Some(self.act(Act::Close { name }, "a token of the object is taken back"))
     }
 
-    fn delete_task(&self, run: &Run, role: Role, seen: &TaskSeen) -> Option<Decision> {
+    fn delete_task(
+        &self,
+        run: &Run,
+        role: Role,
+        seen: &TaskSeen,
+        leftovers: Option<Place>,
+    ) -> Option<Decision> {
         match seen {
             TaskSeen::Absent | TaskSeen::Leaving => None,
             TaskSeen::Unknown(why) => Some(self.wait(LATER, format!("the task cannot be looked at: {why}"))),
@@ -179,7 +186,7 @@ impl Situation<'_> {
             | TaskSeen::Failed(_) => {
                 let objects = manifest::names(&self.order(run), role);
                 let token = self.plan.strategy.job.is_some().then(|| self.task(run, role.word()));
-                let act = Act::Delete { role, token, objects };
+                let act = Act::Delete { role, token, objects, leftovers };
                 Some(self.act(act, "what is not needed any more is taken away"))
             }
         }

@@ -235,7 +235,10 @@ fn when_a_backup_is_put_back_is_the_policys_to_say() {
     assert_eq!(at(json!({})), [0, 1]);
     assert_eq!(at(json!({"restore": {"phase": "pre-rollback"}})), [1, 0]);
     assert_eq!(at(json!({"restore": {"phase": "never"}})), [0, 0]);
-    assert_eq!(at(json!({"strategy": {"job": {"preset": "volume", "parameters": {"claim": "c"}}}})), [1, 0]);
+    assert_eq!(at(json!({"strategy": {"job": {"preset": "redis"}}})), [0, 1]);
+    let volume = json!({"job": {"preset": "volume", "parameters": {"claim": "c"}}});
+    assert_eq!(at(json!({"strategy": volume})), [0, 0], "nobody has stopped the server by then");
+    assert_eq!(at(json!({"strategy": volume, "restore": {"phase": "pre-rollback"}})), [1, 0]);
 }
 
 #[test]

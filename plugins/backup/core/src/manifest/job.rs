@@ -107,7 +107,7 @@ pub(crate) fn restore(order: &JobOrder<'_>) -> Result<Value, ManifestError> {
         script: format!("{READ}{body}{END}"),
         own_command: known.is_some(),
         parameters: &job.parameters,
-        port: known.and_then(|known| known.port),
+        port: known.as_ref().and_then(|known| known.port),
         format: format_name(job),
         claim: job.parameters.claim.as_deref().filter(|_| to_claim || job.preset.is_none()),
         host_image: order.host_image,
@@ -117,7 +117,12 @@ pub(crate) fn restore(order: &JobOrder<'_>) -> Result<Value, ManifestError> {
         at: "job.restore.template",
     };
     let labels = json!({names::label::RESTORE: order.restore, names::label::ROLE: Role::Restore.word()});
-    Ok(object(order.namespace, order.name, &labels, order.seconds, &pod.template()?))
+    let mut template = pod.template()?;
+    let grace = known.as_ref().and_then(|known| known.restore_grace);
+    if let Some((spec, grace)) = template.pointer_mut("/spec").and_then(Value::as_object_mut).zip(grace) {
+        spec.entry("terminationGracePeriodSeconds").or_insert(json!(grace));
+    }
+    Ok(object(order.namespace, order.name, &labels, order.seconds, &template))
 }
 
 /// What a preset has to know, in an object that did not come by the door.

@@ -169,6 +169,10 @@ impl Pod<'_> {
             ("PILOTHOUSE_DATABASE", database.clone()),
             ("PILOTHOUSE_USER", user.clone()),
         ];
+        if let Way::Down { .. } = self.way {
+            let field = json!({"fieldRef": {"fieldPath": "status.podIP"}});
+            variables.push(json!({"name": "PILOTHOUSE_POD_IP", "valueFrom": field}));
+        }
         let literal = |text: String| text.replace("$(", "$$(");
         variables.extend(
             given

@@ -9,7 +9,7 @@
 //! | `mariadb` | `mariadb-dump` | `mariadb` | `mariadb-install-db`, `mariadbd`, `mariadb-admin`, `mariadb-check` |
 //! | `postgresql` | `pg_dump` or `pg_dumpall` | `pg_restore` or `psql` | `initdb`, `pg_ctl` |
 //! | `mongodb` | `mongodump` | `mongorestore` | `mongod` |
-//! | `redis` | `redis-cli` | - | `redis-check-rdb` |
+//! | `redis` (6 and later) | `redis-cli` | `redis-cli`, `redis-server`, `redis-check-rdb`, `od`, `sed`, `sha256sum` | `redis-check-rdb` |
 //! | `volume` | `tar` | `tar` | `tar` |
 //!
 //! Images of the projects themselves have all of these. MariaDB 10.4 and older call their tools as MySQL does: use `mysql` for those.
@@ -57,6 +57,8 @@ pub(super) struct Known {
     pub(super) trial: &'static str,
     /// The restore writes to the claim and not to a server.
     pub(super) restores_to_claim: bool,
+    /// How long the restore is given to bring a server back to order when it is ended, in seconds, where that is more than usual.
+    pub(super) restore_grace: Option<u32>,
 }
 
 pub(super) fn known(preset: Preset) -> Known {
@@ -102,6 +104,7 @@ mysql --no-defaults --socket=/scratch/s --user=root < "$PILOTHOUSE_INPUT"
 mysqlcheck --no-defaults --socket=/scratch/s --user=root --all-databases
 "#,
     restores_to_claim: false,
+    restore_grace: None,
 };
 
 const MARIADB: Known = Known {
@@ -136,6 +139,7 @@ mariadb --no-defaults --socket=/scratch/s --user=root < "$PILOTHOUSE_INPUT"
 mariadb-check --no-defaults --socket=/scratch/s --user=root --all-databases
 "#,
     restores_to_claim: false,
+    restore_grace: None,
 };
 
 const POSTGRESQL: Known = Known {
@@ -175,6 +179,7 @@ else
 fi
 "#,
     restores_to_claim: false,
+    restore_grace: None,
 };
 
 const MONGODB: Known = Known {
@@ -200,27 +205,23 @@ mongod --dbpath=/scratch/data --bind_ip=127.0.0.1 --port=27099 --fork --logpath=
 mongorestore --host=127.0.0.1 --port=27099 --archive --stopOnError < "$PILOTHOUSE_INPUT"
 "#,
     restores_to_claim: false,
+    restore_grace: None,
 };
 
 const REDIS: Known = Known {
     image: "docker.io/library/redis:8.2",
     port: Some(6379),
-    dump: r#"export REDISCLI_AUTH="${PILOTHOUSE_PASSWORD-}"
+    dump: r#"[ -z "${PILOTHOUSE_PASSWORD-}" ] || export REDISCLI_AUTH="$PILOTHOUSE_PASSWORD"
 set -- -h "$PILOTHOUSE_HOST" -p "$PILOTHOUSE_PORT"
 if [ -n "${PILOTHOUSE_USER-}" ]; then set -- "$@" --user "$PILOTHOUSE_USER"; fi
 redis-cli "$@" --rdb - > "$PILOTHOUSE_OUTPUT"
 "#,
-    // The server that owns the claim must not run: it would write its own file over this one.
-    restore: r#"cat "$PILOTHOUSE_INPUT" > /data/dump.rdb.new
-whole
-redis-check-rdb /data/dump.rdb.new
-rm -rf /data/appendonlydir /data/appendonly.aof
-mv /data/dump.rdb.new /data/dump.rdb
-"#,
+    restore: include_str!("preset/redis-restore.sh"),
     trial: r#"cat "$PILOTHOUSE_INPUT" > /scratch/dump.rdb
 redis-check-rdb /scratch/dump.rdb
 "#,
-    restores_to_claim: true,
+    restores_to_claim: false,
+    restore_grace: Some(600),
 };
 
 const VOLUME: Known = Known {
@@ -238,4 +239,5 @@ rmdir /data/.pilothouse-restore
 "#,
     trial: "tar -t -f - < \"$PILOTHOUSE_INPUT\" > /scratch/list\n",
     restores_to_claim: true,
+    restore_grace: None,
 };

@@ -99,8 +99,7 @@ fn every_container_is_hardened_and_knows_nothing_of_the_cluster() {
             assert_eq!(security["allowPrivilegeEscalation"], false, "{name}");
             assert_eq!(security["readOnlyRootFilesystem"], true, "{name}");
             // Only who reads or writes files of any owner is root, and in that container alone.
-            let any_owner =
-                (name.starts_with("volume") || name == "redis restore") && container["name"] != "transfer";
+            let any_owner = name.starts_with("volume") && container["name"] != "transfer";
             assert!(security["runAsNonRoot"] == true || any_owner, "{name}: {container}");
         }
     }
@@ -383,14 +382,9 @@ fn snapshots_of_volumes_are_of_the_claims_that_were_written_down() {
 fn data_is_put_back_into_a_server_or_into_a_claim() {
     let restore = restore_of(&job("mariadb")).unwrap();
     assert!(pod(&restore)["containers"][1]["args"].to_string().contains("--sha256"));
-    for preset in ["redis", "volume"] {
-        let restore = restore_of(&job(preset)).unwrap();
-        let mounts = pod(&restore)["containers"][0]["volumeMounts"].as_array().unwrap();
-        assert!(
-            mounts.iter().any(|mount| mount["mountPath"] == "/data" && mount["readOnly"] == false),
-            "{preset}"
-        );
-        let without = merge(job(preset), &json!({"parameters": {"claim": null}}));
-        assert!(restore_of(&without).unwrap_err().to_string().contains("claim"));
-    }
+    let restore = restore_of(&job("volume")).unwrap();
+    let mounts = pod(&restore)["containers"][0]["volumeMounts"].as_array().unwrap();
+    assert!(mounts.iter().any(|mount| mount["mountPath"] == "/data" && mount["readOnly"] == false));
+    let without = merge(job("volume"), &json!({"parameters": {"claim": null}}));
+    assert!(restore_of(&without).unwrap_err().to_string().contains("claim"));
 }

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{
     manifest,
-    observed::{Object, Observed},
+    observed::{Object, Observed, claim_of},
     source::{Source, resolve},
     volumes::{self, Stands},
 };
@@ -210,7 +210,12 @@ impl Look<'_> {
 
     fn check(&self, run: &RestoreRun, source: &Source) -> Decision {
         if let Some(why) = self.stop(run.since) {
-            return self.failed(why);
+            let claim = self.in_use().map(|waits| format!(": {}", waits.status.message));
+            return self.failed(format!("{why}{}", claim.unwrap_or_default()));
+        }
+        // Before anything is read: it may take as long as people take.
+        if let Some(decision) = self.in_use() {
+            return decision;
         }
         let Some(object) = source.place() else {
             return self.failed("the backup does not tell where its artefact is");
@@ -247,6 +252,19 @@ impl Look<'_> {
             }
             CheckSeen::Done { size, .. } => self.checked(run, &source.artefact, *size),
         }
+    }
+
+    /// Files are not replaced below a server that runs: people stop it, and are told so.
+    fn in_use(&self) -> Option<Decision> {
+        let claim = claim_of(self.object.spec, self.status)?;
+        let pods = self.seen.users.join(", ");
+        let wait = || {
+            self.wait(
+                LATER,
+                format!("the claim {claim} is in use: stop {pods} (scale to 0), or set force: true in a new Restore"),
+            )
+        };
+        (!self.seen.users.is_empty()).then(wait)
     }
 
     fn checked(&self, run: &RestoreRun, artefact: &Artefact, size: u64) -> Decision {
@@ -361,6 +379,9 @@ impl Look<'_> {
     }
 
     fn create(&self, run: &RestoreRun, source: &Source, since: Timestamp) -> Decision {
+        if let Some(decision) = self.in_use() {
+            return decision;
+        }
         let left = self.object.spec.timeout.signed() - self.now.duration_since(since);
         let seconds = u64::try_from(left.as_secs()).unwrap_or(1);
         match manifest::restore(&self.object, source, run, self.settings, seconds) {
@@ -391,7 +412,7 @@ impl Look<'_> {
                 let objects = vec![manifest::restore_name(&self.object, source, run)];
                 let token = source.plan.strategy.job.as_ref();
                 let token = token.map(|_| manifest::task(&self.object, run.attempt));
-                let act = Act::Delete { role: Role::Restore, token, objects };
+                let act = Act::Delete { role: Role::Restore, token, objects, leftovers: None };
                 return self.act(Order::Act(act), "what is not needed any more is taken away");
             }
             TaskSeen::Leaving if run.failure.is_some() => {

@@ -1,6 +1,6 @@
 //! What is seen for a restore, and what has to be looked at.
 
-use backup_api::{RestoreSpec, RestoreState, RestoreStatus, RestoreStep};
+use backup_api::{Preset, RestoreSpec, RestoreState, RestoreStatus, RestoreStep};
 
 use super::volumes::Volume;
 use crate::{
@@ -38,6 +38,8 @@ pub struct Observed {
     pub task: TaskSeen,
     /// Snapshots and the claims made from them.
     pub volumes: Vec<Volume>,
+    /// Pods that have the claim mounted into which the data is put back.
+    pub users: Vec<String>,
 }
 
 /// What has to be looked at before the next decision.
@@ -57,6 +59,17 @@ pub enum Need {
     Task,
     /// [`Observed::volumes`].
     Volumes,
+    /// [`Observed::users`].
+    Users,
+}
+
+/// The claim whose files are replaced, which no server may use meanwhile.
+pub fn claim_of<'a>(spec: &RestoreSpec, status: &'a RestoreStatus) -> Option<&'a str> {
+    let job = status.plan.as_ref()?.strategy.job.as_ref()?;
+    if job.preset != Some(Preset::Volume) || spec.force {
+        return None;
+    }
+    job.parameters.claim.as_deref()
 }
 
 /// Name of what puts the data back in the attempt at hand. An `EtcdRestore` has it as a label.
@@ -71,11 +84,16 @@ pub fn needs(object: &Object<'_>, status: &RestoreStatus) -> Vec<Need> {
         return if new { vec![Need::Backup] } else { Vec::new() };
     };
     let volumes = status.plan.as_ref().is_some_and(|plan| plan.strategy.volume_snapshot.is_some());
-    match run.step {
+    let mut needs = match run.step {
         _ if volumes => vec![Need::Volumes],
         RestoreStep::Check => vec![Need::Object, Need::Check],
         RestoreStep::SetAside => vec![Need::Aside],
         RestoreStep::Restore | RestoreStep::Clean => vec![Need::Download, Need::Task],
         RestoreStep::Pause => Vec::new(),
+    };
+    let writes = matches!(run.step, RestoreStep::Check | RestoreStep::Restore);
+    if writes && claim_of(object.spec, status).is_some() {
+        needs.push(Need::Users);
     }
+    needs
 }

@@ -1,8 +1,8 @@
 //! What is restored, and whether it fits.
 
 use backup_api::{
-    Artefact, BackupPhase, BackupPlan, DeletionPolicy, Format, Level, RestorePlan, RestoreSpec, Strategy,
-    SubjectReference, Verification,
+    Artefact, BackupPhase, BackupPlan, DeletionPolicy, Format, Level, Preset, RestorePlan, RestoreSpec,
+    Strategy, SubjectReference, Verification,
 };
 use jiff::Timestamp;
 
@@ -138,8 +138,14 @@ fn of_backup(
     let encryption = spec.encryption.clone().or_else(|| plan.encryption.clone());
     let target = spec.target.clone().unwrap_or_else(|| artefact.subject.clone());
     // The data that is set aside is that of the target, wherever that is.
-    let aside =
-        BackupPlan { strategy: strategy.clone(), deletion_policy: DeletionPolicy::Retain, ..plan.clone() };
+    let files = strategy.job.as_ref().is_some_and(|job| job.preset == Some(Preset::Volume));
+    let aside = BackupPlan {
+        strategy: strategy.clone(),
+        deletion_policy: DeletionPolicy::Retain,
+        // Files are replaced while their server is stopped: nobody is there to be brought to rest.
+        quiesce: plan.quiesce.clone().filter(|_| !files || spec.force),
+        ..plan.clone()
+    };
     Ok(Source { artefact, plan: RestorePlan { storage: plan.storage, strategy, encryption, target, aside } })
 }
 
@@ -237,8 +243,7 @@ fn version_fits(format: Format, of: &str, target: &str) -> Result<(), Refusal> {
     if one.get(..2) > other.get(..2) {
         return wrong("an older version may not read what a later one wrote");
     }
-    let files = matches!(format, Format::Tar | Format::RedisRdb);
-    if files && one.first() != other.first() {
+    if format == Format::Tar && one.first() != other.first() {
         return wrong("files of a database are read by the same major version only");
     }
     Ok(())

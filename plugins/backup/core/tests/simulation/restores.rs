@@ -109,7 +109,7 @@ impl World {
                 Need::Download if self.tokens.contains(&self.task()) => seen.download = TokenSeen::Open,
                 Need::Download => {}
                 Need::Task => seen.task = self.task_seen(),
-                Need::Volumes => {}
+                Need::Volumes | Need::Users => {}
             }
         }
         seen

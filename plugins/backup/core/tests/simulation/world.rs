@@ -362,8 +362,12 @@ impl World {
                 assert_eq!(name, self.name(*role));
                 self.create(*role, name);
             }
-            Act::Delete { role, token, objects } => {
+            Act::Delete { role, token, objects, leftovers } => {
                 during(&[Step::Tidy, Step::Clean, Step::Remove]);
+                if let Some(place) = leftovers {
+                    during(&[Step::Clean]);
+                    assert_eq!((place.key.as_str(), *role), (self.attempt().1.as_str(), Role::Dump));
+                }
                 self.tokens.remove(token.as_ref().unwrap());
                 assert_eq!(objects[0].name, self.name(*role));
                 let now = self.now;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{
     actors::Fate,
-    scene::{STORE, Scene, cluster_subject, of_etcd, reference},
+    scene::{STORE, Scene, cluster_subject, of_database, of_etcd, reference},
 };
 
 fn policy(change: &Value) -> Value {
@@ -45,6 +45,18 @@ fn backups_are_taken_by_the_clock_and_counted() {
     let success = scene.cluster.metric(&format!("backup_last_success_timestamp_seconds{{{labels}}}"));
     assert!(success.is_some_and(|time| time > 1_767_225_600.0), "{success:?}");
     assert_eq!(scene.cluster.metric(r#"backup_scheduled{namespace="shop",policy="hourly"}"#), Some(1.0));
+}
+
+#[test]
+fn a_policy_without_a_clock_says_when_its_last_backup_succeeded() {
+    let mut scene = Scene::new();
+    scene.create("BackupPolicy", "changes", &policy(&json!({})));
+    let spec = json!({"subject": cluster_subject(), "policyRef": {"name": "changes"}});
+    scene.create("Backup", "b", &spec);
+    scene.play(60);
+    let succeeded = scene.status("Backup", "b")["completedAt"].clone();
+    assert!(succeeded.is_string());
+    assert_eq!(scene.status("BackupPolicy", "changes")["lastSuccessTime"], succeeded);
 }
 
 #[test]
@@ -163,6 +175,42 @@ fn subjects_are_selected_by_their_labels_and_without_the_right_to_read_them_one_
 }
 
 #[test]
+fn a_policy_that_nobody_asks_about_changes_says_so_and_its_clock_goes_on() {
+    let mut scene = Scene::new();
+    scene.cluster.grant_no_hook("pre-upgrade");
+    scene.create("BackupPolicy", "hourly", &policy(&json!({"schedule": {"cron": "0 * * * *"}})));
+    scene.create("BackupPolicy", "clock", &policy(&json!({"schedule": {"cron": "0 * * * *"}, "phases": []})));
+    hours(&mut scene, 1);
+    let stalled = scene.condition("BackupPolicy", "hourly", "Stalled");
+    assert_eq!(stalled.reason, "NotGranted");
+    assert!(stalled.message.contains("pre-upgrade of EtcdCluster.etcd.database.coreos.com"), "{stalled:?}");
+    assert_eq!(scene.condition("BackupPolicy", "clock", "Ready").status, true.into());
+    assert_eq!(scene.backups().len(), 2);
+}
+
+#[test]
+fn a_policy_whose_backups_no_rollback_puts_back_says_so_and_its_clock_goes_on() {
+    let mut scene = Scene::new();
+    scene.cluster.grant_no_hook("post-rollback");
+    let never = json!({"restore": {"phase": "never"}});
+    let clock = json!({"schedule": {"cron": "0 * * * *"}});
+    scene.create("BackupPolicy", "hourly", &policy(&clock));
+    scene.create("BackupPolicy", "never", &policy(&never));
+    let volume = json!({"job": {"preset": "volume", "parameters": {"claim": "data-db-0"}}});
+    let files =
+        of_database(&merge(clock, &json!({"subjects": [{"kind": "Service", "name": "db"}], "restore": {}})));
+    let files = merge(files, &json!({"strategy": volume}));
+    scene.create("BackupPolicy", "files", &files);
+    hours(&mut scene, 1);
+    let stalled = |name: &str| scene.condition("BackupPolicy", name, "Stalled");
+    assert_eq!(stalled("hourly").reason, "NotGranted");
+    assert!(stalled("hourly").message.contains("puts NOTHING back"), "{:?}", stalled("hourly"));
+    assert_eq!(stalled("files").reason, "RestoreByHand");
+    assert_eq!(scene.condition("BackupPolicy", "never", "Ready").status, true.into());
+    assert!(!scene.backups().is_empty());
+}
+
+#[test]
 fn a_policy_that_cannot_be_followed_says_so_and_nothing_is_begun() {
     let mut scene = Scene::new();
     scene.create("BackupPolicy", "odd", &policy(&json!({"schedule": {"cron": "often"}})));
@@ -174,7 +222,7 @@ fn a_policy_that_cannot_be_followed_says_so_and_nothing_is_begun() {
 #[test]
 fn jobs_are_refused_while_the_image_of_the_host_is_not_known() {
     let mut scene = Scene::new();
-    let plan = crate::scene::of_database(&json!({}));
+    let plan = of_database(&json!({}));
     let spec = merge(plan.clone(), &json!({"subjects": [{"kind": "Service"}]}));
     scene.runner = pilothouse_sdk::harness::Runner::new(&scene.cluster, backup_plugin::plugin)
         .manifest(include_str!("../../plugin.yaml"))

@@ -1,11 +1,11 @@
 //! Restores by hand.
 
-use pilothouse_sdk::harness::every_crash;
+use pilothouse_sdk::{Gvk, ObjectRef, harness::every_crash};
 use serde_json::{Value, json};
 
 use crate::{
     actors::{Fate, jobs},
-    scene::{STORE, Scene, cluster_subject, database_subject, of_database, of_etcd},
+    scene::{NAMESPACE, STORE, Scene, cluster_subject, database_subject, of_database, of_etcd},
 };
 
 /// A verified backup, and a database with other data since.
@@ -56,6 +56,44 @@ fn what_cannot_be_set_aside_is_not_written_over() {
     assert!(phase == "Failed" && message.contains("nothing was touched"), "{phase}: {message}");
     assert_eq!(scene.actors.data, b"spoilt");
     assert_eq!(scene.condition("Restore", "r", "Stalled").reason, "RestoreFailed");
+}
+
+/// A backup of the files of a claim, and the pod of the server that uses them.
+fn files_in_use() -> (Scene, ObjectRef) {
+    let volume = json!({"strategy": {"job": {"preset": "volume", "parameters": {"claim": "data-db-0"}}}});
+    let scene = taken(&database_subject(), &of_database(&volume));
+    let server = json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "db-0", "namespace": NAMESPACE},
+        "spec": {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data-db-0"}}]},
+    });
+    scene.cluster.create([server]).unwrap();
+    (scene, ObjectRef::new(Gvk::new("", "v1", "Pod"), NAMESPACE, "db-0"))
+}
+
+#[test]
+fn files_are_not_replaced_below_a_server_that_runs() {
+    let (mut scene, server) = files_in_use();
+    scene.create("Restore", "r", &json!({"backupRef": {"name": "b"}}));
+    scene.play(30);
+    let (phase, message) = scene.restore("r");
+    assert!(phase == "Checking" && message.contains("stop db-0"), "{phase}: {message}");
+    assert!(jobs(&scene.cluster).is_empty() && scene.get("Backup", "r-before").is_none());
+    scene.cluster.set_status(&server, &json!({"phase": "Succeeded"})).unwrap();
+    scene.play(60);
+    let (phase, message) = scene.restore("r");
+    assert_eq!(phase, "Completed", "{message}");
+    assert_eq!(scene.actors.data, BEFORE);
+}
+
+#[test]
+fn files_that_nobody_stops_using_are_left_and_the_pods_named() {
+    let (mut scene, _) = files_in_use();
+    scene.create("Restore", "r", &json!({"backupRef": {"name": "b"}, "timeout": "5m"}));
+    scene.play(400);
+    let (phase, message) = scene.restore("r");
+    assert!(phase == "Failed" && message.contains("stop db-0"), "{phase}: {message}");
+    assert!(message.contains("nothing was touched"), "{message}");
+    assert_eq!(scene.actors.data, b"spoilt");
 }
 
 #[test]
