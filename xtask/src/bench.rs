@@ -12,6 +12,7 @@ use crate::demo::access::Access;
 use crate::demo::stage::{Process, Stage as _};
 use crate::steps::{Terminal, run};
 
+mod etcd;
 mod figures;
 mod grown;
 mod helm_operator;
@@ -20,6 +21,7 @@ mod render;
 mod swap;
 mod template;
 
+use etcd::EtcdArgs;
 use helm_operator::HelmOperatorArgs;
 use memory::MemoryArgs;
 use render::RenderArgs;
@@ -53,6 +55,11 @@ pub(crate) enum BenchTask {
         after_help = "EXAMPLES:\n  cargo xtask bench template\n  cargo xtask bench template --times 30 ./mychart"
     )]
     Template(TemplateArgs),
+    /// The etcd operator on a node (root): three members beside their pods alone, and many clusters at rest.
+    #[command(
+        after_help = "EXAMPLES:\n  sudo -E cargo xtask bench etcd\n  sudo -E cargo xtask bench etcd --times 0 --clusters 80"
+    )]
+    Etcd(EtcdArgs),
 }
 
 /// How long whatever is waited for may take.
@@ -68,6 +75,7 @@ pub(crate) fn bench(task: &BenchTask) -> Result<()> {
         BenchTask::Render(args) => render::render(args),
         BenchTask::HelmOperator(args) => helm_operator::helm_operator(args),
         BenchTask::Template(args) => template::template(args),
+        BenchTask::Etcd(args) => etcd::etcd(args),
     }
 }
 

@@ -13,7 +13,7 @@ use crate::{build, demo::access::Access};
 
 pub(crate) mod access;
 mod database;
-mod etcd;
+pub(crate) mod etcd;
 mod from_chart;
 mod hello;
 mod interrupt;
@@ -33,6 +33,9 @@ use stage::{Pod, Process, Stage};
 
 /// The scenes that can be played.
 pub(crate) const SCENES: [&str; 5] = ["S1", "S2", "S3", "S4", "S5"];
+
+/// The one that is played where nobody says which.
+pub(crate) const FIRST: &str = "S1";
 
 /// Is a scene about what runs in pods?
 pub(crate) fn needs_pods(scene: &str) -> bool {
@@ -56,7 +59,7 @@ EXAMPLES:
   cargo xtask demo --kubeconfig ~/.kube/config on your cluster, in a namespace of its own that is taken away again")]
 pub(crate) struct DemoArgs {
     /// Which scene.
-    #[arg(long, default_value = "S1", value_parser = SCENES)]
+    #[arg(long, default_value = FIRST, value_parser = SCENES)]
     scene: String,
     /// Play it through and end, instead of leaving it to you to try.
     #[arg(long)]
@@ -128,7 +131,7 @@ pub(crate) fn demo(args: &DemoArgs) -> Result<()> {
 }
 
 /// Plays on a new cluster, and takes it away.
-fn on_a_cluster_of_its_own(
+pub(crate) fn on_a_cluster_of_its_own(
     with_node: bool,
     play: impl FnOnce(&Cluster, &Access, &Path) -> Result<()>,
 ) -> Result<()> {

@@ -18,7 +18,7 @@ EXAMPLES:
   cargo xtask image                                              pilothouse.tar, for docker load, podman load, ctr
   cargo xtask image --form helm-operator                         what an operator-sdk project names in its FROM line
   cargo xtask image --plugins --add my-operator:/project         with the plugins and an operator project inside
-  cargo xtask image --databases                                  MariaDB and PostgreSQL, for a node without a registry
+  cargo xtask image --databases                                  MariaDB, PostgreSQL, Redis, for a node without a registry
   cargo xtask image --output p.tar && cargo xtask cluster import p.tar")]
 pub(crate) struct ImageArgs {
     /// Where to write the docker-archive.
@@ -40,7 +40,7 @@ pub(crate) struct ImageArgs {
     /// Write the small images of the player-stats project instead, for a node without a registry.
     #[arg(long, conflicts_with_all = ["form", "tag", "plugins", "add"])]
     player_stats: bool,
-    /// Make the images of MariaDB and PostgreSQL instead, which are kept in the cache; says where.
+    /// Make the images of MariaDB, PostgreSQL and Redis instead, which are kept in the cache; says where.
     #[arg(long, conflicts_with_all = ["form", "tag", "plugins", "add", "player_stats", "output"])]
     databases: bool,
 }
@@ -200,6 +200,7 @@ fn databases() -> Result<()> {
     for (tags, file) in [
         (databases::MARIADB, databases::mariadb(&terminal)?),
         (databases::POSTGRESQL, databases::postgresql(&terminal)?),
+        (databases::REDIS, databases::redis(&terminal)?),
     ] {
         say(&format!(
             "{} in {} ({} MiB)",

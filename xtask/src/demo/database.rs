@@ -3,6 +3,7 @@
 mod disaster;
 mod etcd;
 mod postgresql;
+mod redis;
 mod rows;
 mod store;
 
@@ -28,6 +29,8 @@ const RELEASE: &str = "shop";
 const POLICY: &str = "backuppolicies.backup.pilothouse.dev/before-upgrades";
 /// Name of the claim in the host's pod.
 const CLAIM: &str = "backups";
+/// What packs and unpacks the files of a claim.
+const BUSYBOX: &str = "docker.io/library/busybox:1.28.0-glibc";
 /// A pod or two, a dump and its trial on a small machine.
 const A_WHILE: Duration = Duration::from_secs(240);
 
@@ -56,7 +59,7 @@ pub(super) fn demo(args: &DemoArgs) -> Result<()> {
         }
         let store = Store::open(work, &cluster.network()?.machine())?;
         put_claim(access, work)?;
-        let mut host = Pod::of_project(access, &project, &plugins, values(&store), work)?;
+        let mut host = Pod::of_project(access, &project, &plugins, values(&store)?, work)?;
         let backup_plugin = plugins.iter().find(|plugin| plugin.ends_with("backup.wasm"));
         let backup_plugin = backup_plugin.context("no backup plugin was built")?.clone();
         let look = Look { access, namespace: "demo" };
@@ -80,10 +83,11 @@ pub(super) fn demo(args: &DemoArgs) -> Result<()> {
 
 fn put_images(cluster: &Cluster) -> Result<()> {
     let mut images = etcd_images::all(&ToStderr)?;
-    images.push(pilothouse_testbed::busybox::archive("docker.io/library/busybox:1.28.0-glibc")?);
+    images.push(pilothouse_testbed::busybox::archive(BUSYBOX)?);
     images.push(image::bare_host()?);
     cluster.import_images(&images)?;
     cluster.import_image_file(&databases::mariadb(&ToStderr)?)?;
+    cluster.import_image_file(&databases::redis(&ToStderr)?)?;
     Ok(cluster.import_image_file(&databases::postgresql(&ToStderr)?)?)
 }
 
@@ -99,27 +103,24 @@ fn put_claim(access: &Access, work: &Path) -> Result<()> {
     access.kubectl(&["apply", "--filename", &file.display().to_string()]).map(drop)
 }
 
-/// What the plugins may do: the Helm plugin whatever the chart holds, the other one to stand before changes of databases.
-fn values(store: &Store) -> Value {
-    let etcd = json!({"group": "etcd.database.coreos.com", "kind": "EtcdCluster"});
-    let kinds = json!([{"group": "charts.example.com", "kind": "MariaDB"}, etcd]);
-    let phases = json!(["pre-upgrade", "pre-rollback", "post-rollback", "pre-delete"]);
-    json!({
-        "grants": {"plugins": {
-            "helm": {"allRequested": true},
-            "etcd": {"allRequested": true, "egress": ["http://*.NAMESPACE.svc:2379"], "stores": [store.place()]},
-            "backup": {
-                "allRequested": true,
-                "stores": [store.place(), format!("file:///var/claims/{CLAIM}/NAMESPACE")],
-                "hooks": [{"phases": phases, "kinds": kinds}],
-                "settings": {"image": image::host_tag()},
-            },
-        }},
-        "handover": {"enabled": true},
-        "claims": [{"name": CLAIM, "claimName": CLAIM}],
-        // The scene is not about rights.
-        "rbac": {"clusterAdmin": true},
-    })
+/// What the host and the plugins may do, as the documentation has it, for the kinds and the store of the scene.
+fn values(store: &Store) -> Result<Value> {
+    let file = build::root().join("charts/pilothouse/ci/backup-values.yaml");
+    let text = std::fs::read_to_string(&file).with_context(|| file.display().to_string())?;
+    let text = text.replace("kind: Database }", "kind: MariaDB }").replace("[databases]", "[mariadbs]");
+    let mut values: Value = serde_saphyr::from_str(&text)?;
+    let more = json!({
+        "/grants/plugins/etcd/stores": [store.place()],
+        "/grants/plugins/backup/stores": [store.place(), format!("file:///var/claims/{CLAIM}/NAMESPACE")],
+    });
+    for (place, value) in more.as_object().into_iter().flatten() {
+        *values.pointer_mut(place).with_context(|| format!("the values have no {place}"))? = value.clone();
+    }
+    let backup = values.pointer_mut("/grants/plugins/backup").and_then(Value::as_object_mut);
+    backup.context("no grant")?.insert("settings".to_owned(), json!({"image": image::host_tag()}));
+    let all = values.as_object_mut().context("no values")?;
+    all.insert("claims".to_owned(), json!([{"name": CLAIM, "claimName": CLAIM}]));
+    Ok(values)
 }
 
 fn say_what_is_there(access: &Access) {
@@ -152,6 +153,7 @@ impl Scene<'_> {
         self.no_backup_no_upgrade(&before)?;
         self.by_the_clock()?;
         postgresql::play(self)?;
+        redis::play(self)?;
         etcd::play(self)?;
         disaster::play(self, &before)
     }

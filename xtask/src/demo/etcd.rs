@@ -5,6 +5,7 @@ mod backups;
 mod restores;
 mod secure;
 pub(super) mod traffic;
+mod troubles;
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -52,8 +53,11 @@ pub(super) fn demo(args: &DemoArgs) -> Result<()> {
         let mut host = Pod::of_plugins(access, &plugins, values(&store)?, work)?;
         let look = Look { access, namespace: "demo" };
         access.kubectl(&["create", "namespace", look.namespace])?;
-        let played =
-            host.start().and_then(|()| play(look, &mut store, work)).and_then(|()| secure::play(look, work));
+        let played = host
+            .start()
+            .and_then(|()| play(look, &mut store, work))
+            .and_then(|()| secure::play(look, work))
+            .and_then(|()| troubles::play(look, work));
         if let Err(error) = &played {
             eprintln!("{}", stage::tail(&host.log(), 60));
             say(&format!("not seen: {error:#}"));
@@ -68,7 +72,11 @@ pub(super) fn demo(args: &DemoArgs) -> Result<()> {
     })
 }
 
-fn put_images(cluster: &Cluster) -> Result<()> {
+/// etcd in three versions, what its pods begin with, and the host.
+///
+/// # Errors
+/// When one is not to be had.
+pub(crate) fn put_images(cluster: &Cluster) -> Result<()> {
     let mut images = etcd_images::all(&ToStderr)?;
     images.push(pilothouse_testbed::busybox::archive("docker.io/library/busybox:1.28.0-glibc")?);
     images.push(image::bare_host()?);
