@@ -10,7 +10,8 @@ use std::time::Instant;
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
 use pilothouse_testbed::binaries::{
-    self, CONTROL_PLANE, ETCDCTL, HELM_CLI, HELM_OPERATOR, NODE, Program, REGISTRY_SERVER,
+    self, CONTROL_PLANE, ETCD, ETCD_AFTER, ETCD_BEFORE, ETCDCTL, HELM_CLI, HELM_OPERATOR, NODE, Program,
+    REGISTRY_SERVER, S3_SERVER, etcd_programs,
 };
 use pilothouse_testbed::{node, paths};
 
@@ -63,6 +64,22 @@ fn programs(wanted: &[Program]) -> Result<()> {
 pub(crate) fn node() -> Result<()> {
     node_packages()?;
     programs(&NODE)
+}
+
+/// Begins to build, in the background, what is built of Go modules (minutes on a new machine): compiling Rust leaves one processor
+/// or the other without work again and again. Whoever needs a program waits for it, and is told where that fails.
+pub(crate) fn programs_meanwhile(with_node: bool) {
+    std::thread::spawn(move || {
+        let mut all = control_plane();
+        if with_node {
+            let images = [&ETCD_BEFORE, &ETCD, &ETCD_AFTER].map(etcd_programs);
+            let later = NODE.into_iter().chain(images.into_iter().flatten()).chain([S3_SERVER]);
+            all = all.and_then(|()| programs(&later.collect::<Vec<_>>()));
+        }
+        if let Err(error) = all {
+            say(&format!("what is built meanwhile: {error:#}"));
+        }
+    });
 }
 
 /// Debian's packages of what a node needs, where they are missing.
