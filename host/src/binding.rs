@@ -30,6 +30,8 @@ pub struct Binding {
     pub finalizer: Option<Arc<str>>,
     /// Who puts it on.
     pub finalizer_by: FinalizerBy,
+    /// Conditions of the kind have `lastUpdateTime`.
+    pub update_time: bool,
     /// Finalizers of earlier tools, taken over.
     pub legacy_finalizers: Vec<String>,
     /// The periodic safety net.
@@ -56,6 +58,7 @@ impl Binding {
             charts: Vec::new(),
             finalizer: None,
             finalizer_by: FinalizerBy::Host,
+            update_time: false,
             legacy_finalizers: Vec::new(),
             resync,
             concurrency: None,

@@ -298,7 +298,7 @@ impl Reconciler {
     /// Status first, then events; the watches go to the supervisor.
     async fn tell(&self, case: &Case<'_>, mut reply: Reply, verdict: Verdict) -> Done {
         let events = std::mem::take(&mut reply.events);
-        let told = Told { object: &case.object, reply: &reply };
+        let told = Told { object: &case.object, reply: &reply, update_time: case.binding.update_time };
         let published = self.publisher.publish(&case.resource, &case.owner.key, told).await;
         let regarding = Regarding { key: case.owner.key.clone(), uid: Arc::clone(&case.owner.uid) };
         for event in events {

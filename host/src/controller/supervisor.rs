@@ -301,6 +301,7 @@ impl Supervisor {
             self.bind(Binding {
                 finalizer: kind.finalizer.as_deref().map(Arc::from),
                 finalizer_by: kind.finalizer_by,
+                update_time: kind.condition_update_time,
                 ..Binding::new(name, kind.gvk(), self.resync, &plugin_origin(name))
             });
         }

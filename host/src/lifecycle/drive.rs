@@ -308,7 +308,7 @@ impl Lifecycle {
             requeue_after: None,
             watches: Vec::new(),
         };
-        let told = Told { object: &run.object, reply: &reply };
+        let told = Told { object: &run.object, reply: &reply, update_time: false };
         let written = self.publisher.publish(&Store::resource(), &run.key, told).await?;
         Ok(written.is_some())
     }

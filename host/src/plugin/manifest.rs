@@ -71,6 +71,9 @@ pub struct KindSpec {
     /// Who puts it on.
     #[serde(default)]
     pub finalizer_by: FinalizerBy,
+    /// Conditions of the kind have `lastUpdateTime`, as older interfaces have it: when status, reason or message last changed.
+    #[serde(default)]
+    pub condition_update_time: bool,
 }
 
 /// Who puts a kind's finalizer on. The host takes it off in any case.
@@ -307,6 +310,8 @@ limits: { cpuMs: 100, memoryMiB: 32 }
             Manifest::parse(&HELLO.replace(finalizer, &format!("{finalizer}, finalizerBy: {who}")))
         };
         assert_eq!(by("plugin").unwrap().kinds[0].finalizer_by, FinalizerBy::Plugin);
+        let told = HELLO.replace("finalizer: hello", "conditionUpdateTime: true, finalizer: hello");
+        assert!(Manifest::parse(&told).unwrap().kinds[0].condition_update_time);
         assert!(by("somebody").unwrap_err().to_string().contains("somebody"));
         let none = HELLO.replace("finalizer: hello.pilothouse.dev/cleanup", "finalizerBy: plugin");
         assert!(Manifest::parse(&none).unwrap_err().to_string().contains("kinds[0]: finalizerBy"));

@@ -45,9 +45,20 @@ fn or<'a>(text: &'a str, default: &'a str) -> &'a str {
     if text.is_empty() { default } else { text }
 }
 
+/// What the host fills in.
+#[derive(Clone, Copy, Debug)]
+pub struct Stamp<'a> {
+    /// The object's `metadata.generation`.
+    pub generation: u64,
+    /// The time, as Kubernetes writes it.
+    pub now: &'a str,
+    /// Conditions of the kind have `lastUpdateTime`: when status, reason or message last changed.
+    pub update_time: bool,
+}
+
 /// The list of conditions after setting some and dropping others. A condition keeps its transition time while its
 /// status stays; the order of the list stays, new ones come last.
-pub fn merge(existing: &[Value], set: &[Condition], drop: &[&str], generation: u64, now: &str) -> Vec<Value> {
+pub fn merge(existing: &[Value], set: &[Condition], drop: &[&str], stamp: Stamp<'_>) -> Vec<Value> {
     let kind_of = |value: &Value| value.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
     let mut merged: Vec<Value> =
         existing.iter().filter(|value| !drop.contains(&kind_of(value).as_str())).cloned().collect();
@@ -59,7 +70,7 @@ pub fn merge(existing: &[Value], set: &[Condition], drop: &[&str], generation: u
         }
         let position = merged.iter().position(|value| kind_of(value) == condition.kind);
         let before = position.and_then(|index| merged.get(index));
-        let value = render(condition, before, generation, now);
+        let value = render(condition, before, stamp);
         match position.and_then(|index| merged.get_mut(index)) {
             Some(slot) => *slot = value,
             None => merged.push(value),
@@ -68,7 +79,8 @@ pub fn merge(existing: &[Value], set: &[Condition], drop: &[&str], generation: u
     merged
 }
 
-fn render(condition: &Condition, before: Option<&Value>, generation: u64, now: &str) -> Value {
+fn render(condition: &Condition, before: Option<&Value>, stamp: Stamp<'_>) -> Value {
+    let Stamp { generation, now, update_time } = stamp;
     let status = match condition.status {
         ConditionStatus::Yes => "True",
         ConditionStatus::No => "False",
@@ -86,6 +98,12 @@ fn render(condition: &Condition, before: Option<&Value>, generation: u64, now: &
         map.insert("reason".to_owned(), json!(condition.reason));
     }
     map.insert("message".to_owned(), json!(condition.message));
+    if update_time {
+        let says = ["status", "reason", "message"];
+        let same = before.filter(|value| says.iter().all(|field| value.get(field) == map.get(*field)));
+        let updated = same.and_then(|value| value.get("lastUpdateTime")).cloned();
+        map.insert("lastUpdateTime".to_owned(), updated.unwrap_or_else(|| json!(now)));
+    }
     Value::Object(map)
 }
 
@@ -94,6 +112,10 @@ mod tests {
     use super::*;
 
     const NOW: &str = "2026-01-02T00:00:00Z";
+
+    fn at(generation: u64) -> Stamp<'static> {
+        Stamp { generation, now: NOW, update_time: false }
+    }
 
     fn old() -> Vec<Value> {
         vec![
@@ -105,7 +127,7 @@ mod tests {
     #[test]
     fn ready_takes_the_abnormal_conditions_away_and_leaves_others_alone() {
         let (set, drop) = of_state(&State::Ready);
-        let merged = merge(&old(), &set, &drop, 7, NOW);
+        let merged = merge(&old(), &set, &drop, at(7));
         let kinds: Vec<_> = merged.iter().map(|c| c["type"].as_str().unwrap()).collect();
         assert_eq!(kinds, ["Deployed", "Ready"]);
         assert_eq!(merged[1]["observedGeneration"], json!(7));
@@ -122,11 +144,27 @@ mod tests {
                 message: "m".to_owned(),
             }]
         };
-        let same = merge(&old(), &set(ConditionStatus::Yes), &[], 1, NOW);
+        let same = merge(&old(), &set(ConditionStatus::Yes), &[], at(1));
         assert_eq!(same[0]["lastTransitionTime"], json!("2020-01-01T00:00:00Z"));
         assert_eq!(same[0]["reason"], json!("R"));
-        let other = merge(&old(), &set(ConditionStatus::No), &[], 1, NOW);
+        let other = merge(&old(), &set(ConditionStatus::No), &[], at(1));
         assert_eq!(other[0]["lastTransitionTime"], json!(NOW));
+    }
+
+    #[test]
+    fn the_update_time_moves_with_anything_that_is_said_and_is_told_only_of_kinds_that_have_it() {
+        let told = |message: &str, existing: &[Value], now, update_time| {
+            let (kind, reason, message) = ("Deployed".to_owned(), "R".to_owned(), message.to_owned());
+            let set = [Condition { kind, status: ConditionStatus::Yes, reason, message }];
+            merge(existing, &set, &[], Stamp { generation: 1, now, update_time })
+        };
+        let first = told("m", &old(), NOW, true);
+        assert_eq!(first[0]["lastUpdateTime"], json!(NOW));
+        assert_eq!(told("m", &first, "2026-01-03T00:00:00Z", true), first);
+        let second = told("n", &first, "2026-01-03T00:00:00Z", true);
+        assert_eq!(second[0]["lastUpdateTime"], json!("2026-01-03T00:00:00Z"));
+        assert_eq!(second[0]["lastTransitionTime"], json!("2020-01-01T00:00:00Z"));
+        assert!(told("m", &old(), NOW, false)[0].get("lastUpdateTime").is_none());
     }
 
     #[test]

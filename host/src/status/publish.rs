@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use http::Method;
 use serde_json::{Map, Value, json};
 
-use super::conditions;
+use super::conditions::{self, Stamp};
 use crate::cluster::path::Resource;
 use crate::cluster::request::{Api, ApiError, Call};
 use crate::object::ObjectKey;
@@ -34,6 +34,8 @@ pub struct Told<'a> {
     pub object: &'a Value,
     /// What the hook said.
     pub reply: &'a Reply,
+    /// Conditions of the kind have `lastUpdateTime`.
+    pub update_time: bool,
 }
 
 impl Publisher {
@@ -137,7 +139,8 @@ fn status_of(current: &Value, told: Told<'_>) -> Value {
     set.extend(told.reply.conditions.iter().cloned());
     drop.extend(told.reply.drop_conditions.iter().map(String::as_str));
     let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-    let merged = conditions::merge(&existing, &set, &drop, generation, &now);
+    let stamp = Stamp { generation, now: &now, update_time: told.update_time };
+    let merged = conditions::merge(&existing, &set, &drop, stamp);
     if let Some(map) = status.as_object_mut() {
         map.insert("conditions".to_owned(), Value::Array(merged));
         if generation > 0 {
@@ -202,7 +205,7 @@ mod tests {
     fn saying_the_same_again_changes_nothing() {
         let object = json!({"metadata": {"generation": 3}, "status": {"other": 1}});
         let reply = reply(Some(json!({"url": "x"})));
-        let told = Told { object: &object, reply: &reply };
+        let told = Told { object: &object, reply: &reply, update_time: true };
         let first = status_of(&object["status"], told);
         assert_eq!(first["url"], json!("x"));
         assert_eq!(first["other"], json!(1));

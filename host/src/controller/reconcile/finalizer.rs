@@ -107,6 +107,7 @@ mod tests {
             charts: Vec::new(),
             finalizer: Some(Arc::from("helm.example/uninstall-release")),
             finalizer_by: FinalizerBy::Host,
+            update_time: false,
             legacy_finalizers: vec!["uninstall-helm-release".to_owned()],
             resync: Duration::from_secs(600),
             concurrency: None,

@@ -104,7 +104,7 @@ pub struct Condition {
     pub kind: String,
     /// `True`, `False` or `Unknown`.
     pub status: String,
-    /// When it was last told.
+    /// When anything that it says last changed.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub last_update_time: String,
     /// When `status` last changed.
