@@ -4,6 +4,7 @@
 //! [`binaries`] finds or makes the programs, [`pki`] the certificates, [`Cluster`] starts and stops, [`node`] runs pods in
 //! namespaces of its own. Synchronous and light, so that tests and `cargo xtask` share it.
 
+pub mod azurite;
 pub mod binaries;
 pub mod busybox;
 pub mod cluster;

@@ -44,6 +44,29 @@ impl Login {
         self.text(keys)?.filter(|text| !text.is_empty()).ok_or_else(missing)
     }
 
+    /// The account of Azure, for a store that leaves it to the Secret.
+    ///
+    /// # Errors
+    /// [`BlobError::Credentials`].
+    pub fn account(&self) -> Result<String, BlobError> {
+        self.needed(&["storage-account"])
+    }
+
+    /// Where accounts of Azure are: what follows their name. None: in the public cloud.
+    pub(super) fn azure_cloud(&self) -> Result<Option<&'static str>, BlobError> {
+        const CLOUDS: [(&str, &str); 3] = [
+            ("AzurePublicCloud", "blob.core.windows.net"),
+            ("AzureChinaCloud", "blob.core.chinacloudapi.cn"),
+            ("AzureUSGovernmentCloud", "blob.core.usgovcloudapi.net"),
+        ];
+        let Some(cloud) = self.text(&["cloud"])?.filter(|cloud| !cloud.is_empty()) else { return Ok(None) };
+        let known = CLOUDS.iter().find(|(name, _)| *name == cloud).map(|(_, host)| Some(*host));
+        known.ok_or_else(|| {
+            let names = CLOUDS.map(|(name, _)| name).join(", ");
+            BlobError::Credentials(format!("{}: entry cloud is none of {names}", self.place))
+        })
+    }
+
     /// Keys of S3: entries of their own, or a file as AWS's tools have it.
     pub(super) fn aws(&self) -> Result<AwsKeys, BlobError> {
         if let Some(file) = self.text(&["credentials"])? {
@@ -147,6 +170,17 @@ mod tests {
         ] {
             assert_eq!(login(entries).region().unwrap().as_deref(), region);
         }
+    }
+
+    #[test]
+    fn a_cloud_of_azure_is_known_by_name_and_is_the_public_one_by_default() {
+        let host = |entries: &[(&str, &str)]| login(entries).azure_cloud();
+        assert_eq!(host(&[]).unwrap(), None);
+        assert_eq!(host(&[("cloud", "AzureChinaCloud\n")]).unwrap(), Some("blob.core.chinacloudapi.cn"));
+        let error = host(&[("cloud", "hidden")]).unwrap_err().to_string();
+        assert!(error.contains("AzurePublicCloud, AzureChinaCloud") && !error.contains("hidden"), "{error}");
+        assert_eq!(login(&[("storage-account", "account7\n")]).account().unwrap(), "account7");
+        assert!(login(&[]).account().unwrap_err().to_string().contains("no entry storage-account"));
     }
 
     #[test]

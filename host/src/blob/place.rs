@@ -10,6 +10,8 @@ use crate::egress::place as server;
 
 /// Stands for the namespace of the object at hand.
 const NAMESPACE: &str = "NAMESPACE";
+/// Stands for the account of Azure that the Secret names. No account is called so: their names are in lower case.
+const ACCOUNT: &str = "ACCOUNT";
 
 /// Who keeps the objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -40,7 +42,7 @@ pub struct Address {
 /// What is no store.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} is no store; write s3://bucket/prefix, s3+https://host:port/bucket/prefix, gs://bucket/prefix, az://account/container/prefix or file:///directory"
+    "{0:?} is no store; write s3://bucket/prefix, s3+https://host:port/bucket/prefix, gs://bucket/prefix, az://account/container/prefix, az+https://host:port/account/container/prefix or file:///directory"
 )]
 pub struct StoreError(String);
 
@@ -61,12 +63,15 @@ fn split(text: &str) -> Option<(Service, Option<String>, Vec<String>)> {
         "gs" => Some((Service::Google, None, whole(rest)?)),
         "az" => Some((Service::Azure, None, whole(rest)?)),
         "file" => Some((Service::Directory, None, whole(rest.strip_prefix('/')?)?)),
-        "s3+https" | "s3+http" => {
-            let (host, rest) = rest.split_once('/')?;
-            let server = format!("{}://{host}", scheme.trim_start_matches("s3+"));
-            Some((Service::S3, Some(server), whole(rest)?))
+        _ => {
+            let (service, protocol) = match scheme.split_once('+')? {
+                ("s3", protocol) => (Service::S3, protocol),
+                ("az", protocol) => (Service::Azure, protocol),
+                _ => return None,
+            };
+            let (host, rest) = rest.split_once('/').filter(|_| ["https", "http"].contains(&protocol))?;
+            Some((service, Some(format!("{protocol}://{host}")), whole(rest)?))
         }
-        _ => None,
     }
 }
 
@@ -102,9 +107,31 @@ impl FromStr for Address {
     }
 }
 
+impl Address {
+    /// Is the account the one that the Secret names?
+    pub fn lacks_account(&self) -> bool {
+        self.service == Service::Azure && self.container.first().is_some_and(|account| account == ACCOUNT)
+    }
+
+    /// The same with an account.
+    ///
+    /// # Errors
+    /// When no account can be called so.
+    pub fn with_account(mut self, account: &str) -> Result<Self, StoreError> {
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+        match self.container.first_mut().filter(|_| !account.is_empty() && account.chars().all(plain)) {
+            Some(first) => account.clone_into(first),
+            // It is of a Secret, and not told.
+            None => return Err(StoreError(self.to_string())),
+        }
+        Ok(self)
+    }
+}
+
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.endpoint, self.service) {
+            (Some(target), Service::Azure) => write!(f, "az+{target}")?,
             (Some(target), _) => write!(f, "s3+{target}")?,
             (None, Service::S3) => f.write_str("s3:/")?,
             (None, Service::Google) => f.write_str("gs:/")?,
@@ -209,6 +236,10 @@ mod tests {
             ("s3+http://*.NAMESPACE.svc:9000/*", "s3+http://minio.shop.svc:9000/b"),
             ("gs://backups/", "gs://backups"),
             ("az://account/backups", "az://account/backups/a"),
+            (
+                "az+https://azure.shop.svc:10000/account/*",
+                "az+https://azure.shop.svc:10000/account/backups/a",
+            ),
             ("file:///var/backups", "file:///var/backups/etcd"),
         ] {
             assert!(holds(place, store), "{place} {store}");
@@ -220,6 +251,8 @@ mod tests {
             ("s3://backups", "gs://backups"),
             ("s3://backups", "s3+https://evil.example/backups"),
             ("s3+https://a.example/b", "s3+http://a.example/b"),
+            ("s3+https://a.example/b", "az+https://a.example/b/c"),
+            ("az://account/backups", "az+https://evil.example/account/backups"),
             ("s3+http://*.NAMESPACE.svc:9000/*", "s3+http://minio.bank.svc:9000/b"),
             ("file:///var/backups", "file:///var/backups-of-others"),
         ] {
@@ -228,8 +261,27 @@ mod tests {
     }
 
     #[test]
+    fn an_account_may_be_left_to_the_secret_and_is_held_to_the_grant_then() {
+        let left: Address = "az://ACCOUNT/backups/shop".parse().unwrap();
+        assert!(left.lacks_account() && !"s3://ACCOUNT".parse::<Address>().unwrap().lacks_account());
+        let whole = left.clone().with_account("account7").unwrap();
+        assert_eq!(whole.to_string(), "az://account7/backups/shop");
+        assert!(!whole.lacks_account() && holds("az://account7/*", &whole.to_string()));
+        for wrong in ["", "ACCOUNT", "a.evil.example", "a/b"] {
+            assert!(left.clone().with_account(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
     fn a_store_is_written_as_it_is_read_and_what_is_none_is_refused() {
-        for text in ["s3://b/p/q", "s3+https://a.example:9000/b", "gs://b", "az://a/c/p", "file:///var/x"] {
+        for text in [
+            "s3://b/p/q",
+            "s3+https://a.example:9000/b",
+            "gs://b",
+            "az://a/c/p",
+            "az+http://a.example:10000/a/c",
+            "file:///var/x",
+        ] {
             assert_eq!(text.parse::<Address>().unwrap().to_string(), text);
         }
         for text in [
@@ -238,6 +290,8 @@ mod tests {
             "s3://b/../c",
             "s3://b//c",
             "az://only",
+            "az+ftp://a.example/a/c",
+            "gs+https://a.example/b",
             "file://x",
             "http://b",
             "s3+https:///b",

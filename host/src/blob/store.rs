@@ -244,6 +244,15 @@ fn azure(
         .with_container_name(container)
         .with_disable_tagging(true)
         .with_retry(patience());
+    let endpoint = match (&address.endpoint, login) {
+        // A server of one's own has the account in the path.
+        (Some(target), _) => Some(format!("{target}/{account}")),
+        (None, Some(login)) => login.azure_cloud()?.map(|host| format!("https://{account}.{host}")),
+        (None, None) => None,
+    };
+    let plain = address.endpoint.as_ref().is_some_and(|target| !target.tls);
+    let builder =
+        endpoint.into_iter().fold(builder.with_allow_http(plain), MicrosoftAzureBuilder::with_endpoint);
     let builder = match login {
         None => builder.with_skip_signature(true),
         Some(login) => builder.with_access_key(login.needed(&["storage-key"])?),

@@ -263,7 +263,11 @@ pub async fn list(
         Some(after) => store.objects().list_with_offset(below.as_ref(), after),
         None => store.objects().list(below.as_ref()),
     };
-    let found = found.try_filter(|meta| std::future::ready(!meta.location.as_ref().ends_with(NOTE)));
+    // Servers that do not know where to begin begin at the beginning.
+    let found = found.try_filter(|meta| {
+        let further = after.as_ref().is_none_or(|after| meta.location > *after);
+        std::future::ready(further && !meta.location.as_ref().ends_with(NOTE))
+    });
     let mut page: Vec<_> = match &store.backend {
         Backend::Remote(_) => {
             use futures::StreamExt as _;

@@ -122,15 +122,26 @@ impl HookState {
 
     /// A store that the grants have. With an end of the call, its requests are over by then.
     async fn open(&mut self, store: blob::Store, end: Option<Instant>) -> Result<Store, Error> {
-        let address: Address =
+        let mut address: Address =
             store.url.parse::<Address>().map_err(|error| Error::Invalid(format!("{error}")))?;
         let context = Arc::clone(&self.context);
         let namespace = context.owner.key.namespace.as_deref();
+        let mut login = None;
+        if address.lacks_account() {
+            let secret = store.credentials.clone().ok_or_else(|| {
+                Error::Invalid(format!("{address} leaves the account to a Secret, and there is none"))
+            })?;
+            let found = self.login(secret).await?;
+            let account = found.account().map_err(|error| wit_error(&error))?;
+            address = address.with_account(&account).map_err(|_| {
+                Error::Credentials(format!("{}: entry storage-account is no name of an account", found.place))
+            })?;
+            login = Some(found);
+        }
         let reach = context.grants.may_store(&address, namespace).map_err(Error::Denied)?;
-        let login = match store.credentials {
-            None => None,
-            Some(secret) => Some(self.login(secret).await?),
-        };
+        if let (None, Some(secret)) = (&login, store.credentials) {
+            login = Some(self.login(secret).await?);
+        }
         let tls = match store.authorities {
             None => None,
             Some(key) => {

@@ -60,27 +60,31 @@ async fn objects_are_written_listed_read_held_to_conditions_and_deleted() {
         return;
     };
     let url = format!("s3+http://{}/backups/shop", server.address());
-    let store = open(&url, &Options::default(), &login(SECRET_KEY), None);
+    small_objects(&open(&url, &Options::default(), &login(SECRET_KEY), None)).await;
+}
+
+/// What every service does with them.
+pub(crate) async fn small_objects(store: &Store) {
     let path = store.path("etcd/v9").unwrap();
     assert!(matches!(store.objects().head(&path).await, Err(object_store::Error::NotFound { .. })));
-    let first = upload::put(&store, &path, Bytes::from_static(b"one"), Condition::Absent).await.unwrap();
-    let again = upload::put(&store, &path, Bytes::from_static(b"two"), Condition::Absent).await.unwrap_err();
+    let first = upload::put(store, &path, Bytes::from_static(b"one"), Condition::Absent).await.unwrap();
+    let again = upload::put(store, &path, Bytes::from_static(b"two"), Condition::Absent).await.unwrap_err();
     assert!(matches!(again, BlobError::Conflict(_)), "{again}");
     let etag = Condition::Etag(first.e_tag.unwrap());
-    upload::put(&store, &path, Bytes::from_static(b"three"), etag).await.unwrap();
+    upload::put(store, &path, Bytes::from_static(b"three"), etag).await.unwrap();
     for name in ["etcd/v10", "etcd-other/v1"] {
-        upload::put(&store, &store.path(name).unwrap(), Bytes::from_static(b"x"), Condition::None)
+        upload::put(store, &store.path(name).unwrap(), Bytes::from_static(b"x"), Condition::None)
             .await
             .unwrap();
     }
-    assert_eq!(keys(&store, "etcd").await, ["etcd/v10", "etcd/v9"]);
-    let (page, more) = upload::list(&store, "", None, 2).await.unwrap();
+    assert_eq!(keys(store, "etcd").await, ["etcd/v10", "etcd/v9"]);
+    let (page, more) = upload::list(store, "", None, 2).await.unwrap();
     assert!(more && page.len() == 2);
-    let (rest, more) = upload::list(&store, "", Some(&store.key(&page[1].location)), 2).await.unwrap();
+    let (rest, more) = upload::list(store, "", Some(&store.key(&page[1].location)), 2).await.unwrap();
     assert!(!more && rest.len() == 1, "{rest:?}");
     assert_eq!(store.objects().get_range(&path, 1..3).await.unwrap(), "hr");
     store.objects().delete(&path).await.unwrap();
-    assert_eq!(keys(&store, "etcd").await, ["etcd/v10"]);
+    assert_eq!(keys(store, "etcd").await, ["etcd/v10"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -89,12 +93,16 @@ async fn large_objects_appear_with_the_last_request_and_what_a_killed_host_left_
         return;
     };
     let url = format!("s3+http://{}/backups", server.address());
-    let store = open(&url, &Options::default(), &login(SECRET_KEY), None);
+    large_objects(&open(&url, &Options::default(), &login(SECRET_KEY), None)).await;
+}
+
+/// What every service does with them.
+pub(crate) async fn large_objects(store: &Store) {
     let path = store.path("etcd/v1").unwrap();
     let mut killed = Upload::begin(store.clone(), path.clone(), true).await.unwrap();
     killed.write(&vec![1; 2 * PART + 1]).await.unwrap();
     std::mem::forget(killed);
-    assert!(keys(&store, "").await.is_empty());
+    assert!(keys(store, "").await.is_empty());
     assert!(store.objects().head(&format!("{path}{NOTE}").into()).await.is_ok());
 
     let mut upload = Upload::begin(store.clone(), path.clone(), true).await.unwrap();
@@ -102,7 +110,7 @@ async fn large_objects_appear_with_the_last_request_and_what_a_killed_host_left_
     for piece in content.chunks(100_000) {
         upload.write(piece).await.unwrap();
     }
-    assert!(keys(&store, "").await.is_empty(), "not before the end");
+    assert!(keys(store, "").await.is_empty(), "not before the end");
     upload.end().await.unwrap();
     let read = store.objects().get(&path).await.unwrap().bytes().await.unwrap();
     assert!(read == content);
@@ -112,7 +120,7 @@ async fn large_objects_appear_with_the_last_request_and_what_a_killed_host_left_
     let mut abandoned = Upload::begin(store.clone(), other, true).await.unwrap();
     abandoned.write(&vec![1; PART + 1]).await.unwrap();
     abandoned.abandon().await;
-    assert_eq!(keys(&store, "").await, ["etcd/v1"]);
+    assert_eq!(keys(store, "").await, ["etcd/v1"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -181,12 +181,12 @@ pub trait Stores: std::fmt::Debug {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Store {
     /// `s3://bucket/prefix`, `s3+https://host:port/bucket/prefix` (or `s3+http`) for a server of one's own, `gs://bucket/prefix`,
-    /// `az://account/container/prefix`, `file:///directory`.
+    /// `az://account/container/prefix` (`az+https`), `file:///directory`.
     pub url: String,
     /// S3's region; `us-east-1` when absent.
     pub region: Option<String>,
     /// Namespace and name of a Secret. S3: `access-key-id` and `secret-access-key` (`session-token`), or `credentials`, a file of AWS's
-    /// form. Google: `credentials.json` or `access-token`. Azure: `storage-key`.
+    /// form. Google: `credentials.json` or `access-token`. Azure: `storage-key`, and `storage-account` where the account in the address is `ACCOUNT`.
     pub credentials: Option<(String, String)>,
     /// PEM of the authorities that may have signed the server's certificate, and no others.
     pub authorities: Option<SecretKey>,

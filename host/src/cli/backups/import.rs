@@ -34,7 +34,7 @@ from it. The storage is only read, and deleting what was imported leaves it as i
 EXIT CODES:
   0  everything that is meant is there now   1  something is not, and MESSAGE says why")]
 pub struct ImportArgs {
-    /// Where the artefacts are: s3://bucket/prefix, s3+https://host:port/bucket/prefix, gs://…, az://….
+    /// Where the artefacts are: s3://bucket/prefix, s3+https://host:port/bucket/prefix, gs://…, az://account/container….
     #[arg(long, value_name = "URL", value_parser = storage)]
     pub storage: Option<String>,
     /// Take the storage, its Secrets and its settings from this BackupPolicy of the namespace.

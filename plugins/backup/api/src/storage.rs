@@ -22,10 +22,10 @@ pub struct SecretKey {
 #[serde(rename_all = "camelCase")]
 pub struct Storage {
     /// `s3://bucket/prefix`, `s3+https://host:port/bucket/prefix` (or `s3+http`) for a server of one's own, `gs://bucket/prefix`,
-    /// `az://account/container/prefix`, `file:///directory` of the host.
+    /// `az://account/container/prefix` (`az+https`), `file:///directory` of the host.
     #[cfg_attr(
         feature = "schema",
-        schemars(length(max = 1024), regex(pattern = "^(s3|s3[+]https?|gs|az|file)://[^?#]+$"))
+        schemars(length(max = 1024), regex(pattern = "^(s3|s3[+]https?|gs|az|az[+]https?|file)://[^?#]+$"))
     )]
     pub url: String,
     /// Region of S3; by default what the Secret says (`region`, or the file `config` of AWS's tools), else `us-east-1`.
@@ -33,7 +33,7 @@ pub struct Storage {
     #[cfg_attr(feature = "schema", schemars(length(min = 1, max = 63)))]
     pub region: Option<String>,
     /// Secret that says who one is. S3: `access-key-id` and `secret-access-key` (`session-token`), or `credentials`, a file of AWS's
-    /// form. Google: `credentials.json` or `access-token`. Azure: `storage-key`.
+    /// form. Google: `credentials.json` or `access-token`. Azure: `storage-key`, and `storage-account` where the account in the address is `ACCOUNT`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(length(min = 1, max = 253)))]
     pub credentials_secret: Option<String>,

@@ -54,14 +54,19 @@ pub struct AbsSource {
     /// `<container>/<key>`.
     #[cfg_attr(feature = "schema", schemars(length(min = 3, max = 1024), regex(pattern = "^[^/]+/.+$")))]
     pub path: String,
-    /// Secret with `storage-key`. Its `storage-account` is not read: set `storageAccount`. Of clouds only the public one is known.
+    /// Secret with `storage-account` and `storage-key`; `cloud`, where it is not `AzurePublicCloud`: `AzureChinaCloud` or
+    /// `AzureUSGovernmentCloud`.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(length(max = 253)))]
     pub abs_secret: String,
-    /// Name of the storage account, which the old operator read from the Secret. *(Pilothouse)*
+    /// Name of the storage account, instead of the Secret's `storage-account`. *(Pilothouse)*
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(length(min = 3, max = 24), regex(pattern = "^[a-z0-9]+$")))]
     pub storage_account: Option<String>,
+    /// URL of a server of one's own, which has the account in its path. *(Pilothouse)*
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(length(max = 1024)))]
+    pub endpoint: String,
 }
 
 /// An object, or the beginning of the names of objects, in Google Cloud Storage.

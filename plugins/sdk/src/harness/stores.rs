@@ -160,7 +160,8 @@ impl Session {
         let over = |error: crate::KubeError| BlobError::new(BlobErrorKind::Exhausted, error.to_string());
         self.budget.borrow_mut().call(bytes).map_err(over)?;
         let place = place_of(store);
-        let known = ["s3://", "s3+https://", "s3+http://", "gs://", "az://", "file:///"];
+        let known =
+            ["s3://", "s3+https://", "s3+http://", "gs://", "az://", "az+https://", "az+http://", "file:///"];
         if !known.iter().any(|scheme| place.len() > scheme.len() && place.starts_with(scheme)) {
             return Err(BlobError::new(BlobErrorKind::Invalid, format!("{:?} is no store", store.url)));
         }

@@ -80,11 +80,20 @@ fn source(storage: &Storage, key: &str) -> Result<Value, ManifestError> {
             json!({"storageType": "GCS", "gcs": {"path": format!("{rest}/{key}"), "gcpSecret": secret}}),
         );
     }
+    if let Some(protocol) = scheme.strip_prefix("az") {
+        let abs = azure(protocol.trim_start_matches('+'), rest, key, &secret);
+        return abs.map_or_else(|| wrong("url", "write az://account/container"), Ok);
+    }
     let (endpoint, path) = match (scheme, rest.split_once('/')) {
         ("s3", _) => (String::new(), rest),
         ("s3+https", Some((host, path))) => (format!("https://{host}"), path),
         ("s3+http", Some((host, path))) => (format!("http://{host}"), path),
-        _ => return wrong("url", "strategy.etcd knows s3://, s3+https://, s3+http:// and gs://"),
+        _ => {
+            return wrong(
+                "url",
+                "strategy.etcd knows s3://, s3+https://, s3+http://, gs://, az://, az+https:// and az+http://",
+            );
+        }
     };
     let mut s3 = json!({
         "path": format!("{path}/{key}"),
@@ -100,4 +109,19 @@ fn source(storage: &Storage, key: &str) -> Result<Value, ManifestError> {
         map.insert("caSecret".to_owned(), json!(authorities.name));
     }
     Ok(json!({"storageType": "S3", "s3": s3}))
+}
+
+/// A storage of Azure: with a protocol behind a server of one's own, else in the cloud.
+fn azure(protocol: &str, rest: &str, key: &str, secret: &str) -> Option<Value> {
+    let (endpoint, rest) = match (protocol, rest.split_once('/')?) {
+        ("", _) => (String::new(), rest),
+        (protocol, (host, rest)) => (format!("{protocol}://{host}"), rest),
+    };
+    let (account, path) = rest.split_once('/')?;
+    let mut abs = json!({"path": format!("{path}/{key}"), "absSecret": secret, "endpoint": endpoint});
+    // Else it is the Secret's.
+    if account != "ACCOUNT" {
+        abs.as_object_mut()?.insert("storageAccount".to_owned(), account.into());
+    }
+    Some(json!({"storageType": "ABS", "abs": abs}))
 }

@@ -342,12 +342,26 @@ fn a_snapshot_of_etcd_is_ordered_in_the_etcd_plugins_words() {
         })
     );
     assert_eq!(of(json!({"url": "gs://bucket"})).unwrap()["gcs"]["path"], "bucket/shop/k");
+    for (url, abs) in [
+        (
+            "az://account7/box/pre",
+            json!({"path": "box/pre/shop/k", "endpoint": "", "storageAccount": "account7"}),
+        ),
+        ("az+https://azure:1/ACCOUNT/box", json!({"path": "box/shop/k", "endpoint": "https://azure:1"})),
+    ] {
+        let spec = of(json!({"url": url})).unwrap();
+        assert_eq!(
+            (&spec["storageType"], &spec["abs"]),
+            (&json!("ABS"), &merge(abs, &json!({"absSecret": "store"})))
+        );
+    }
     assert_eq!(
         of(json!({"url": "s3://bucket", "virtualHosted": true})).unwrap()["s3"]["forcePathStyle"],
         false
     );
     for (storage, said) in [
         (json!({"url": "file:///var/backups"}), "storage.url"),
+        (json!({"url": "az://account7"}), "storage.url"),
         (json!({"region": "eu-1"}), "storage.region"),
         (json!({"authoritiesSecret": {"name": "ca", "key": "pem"}}), "storage.authoritiesSecret.key"),
     ] {

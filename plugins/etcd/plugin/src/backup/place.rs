@@ -108,16 +108,25 @@ fn s3(source: &S3Source, namespace: &str) -> Result<Place, String> {
 
 fn abs(source: &AbsSource, namespace: &str) -> Result<Place, String> {
     let (container, key) = split(&source.path)?;
-    let Some(account) = &source.storage_account else {
-        // What is in the Secret is for the host only, and the account is part of where things are.
-        return Err("set abs.storageAccount to what the Secret has as storage-account: the operator does not read Secrets".to_owned());
-    };
     let plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    if account.is_empty() || !plain(account) {
-        return Err(format!("abs.storageAccount {account:?} is no name of an account"));
-    }
+    // What is in the Secret is for the host only: it puts the account there.
+    let account = match source.storage_account.as_deref() {
+        None if source.abs_secret.is_empty() => {
+            return Err(
+                "name the account: in abs.storageAccount, or in a Secret as storage-account".to_owned()
+            );
+        }
+        None => "ACCOUNT",
+        Some(account) if !account.is_empty() && plain(account) => account,
+        Some(account) => return Err(format!("abs.storageAccount {account:?} is no name of an account")),
+    };
+    let server = match source.endpoint.trim_end_matches('/').split_once("://") {
+        Some((scheme, server)) => format!("az+{scheme}://{server}"),
+        None if source.endpoint.is_empty() => "az:/".to_owned(),
+        None => format!("az+https://{}", source.endpoint.trim_end_matches('/')),
+    };
     let store = Store {
-        url: format!("az://{account}/{container}"),
+        url: format!("{server}/{account}/{container}"),
         credentials: login(namespace, &source.abs_secret),
         ..Store::default()
     };
@@ -185,6 +194,12 @@ mod tests {
         let abs = place(json!({"storageType": "ABS", "abs": abs})).unwrap();
         assert_eq!((abs.store.url.as_str(), abs.path.as_str()), ("az://account7/container/a", "b"));
         assert_eq!(abs.store.credentials, Some(("apps".to_owned(), "azure".to_owned())));
+        let left =
+            place(json!({"storageType": "ABS", "abs": {"path": "c/k", "absSecret": "azure"}})).unwrap();
+        assert_eq!(left.store.url, "az://ACCOUNT/c");
+        let own = json!({"path": "c/k", "absSecret": "azure", "endpoint": "http://azure.apps.svc:10000/"});
+        let own = place(json!({"storageType": "ABS", "abs": own})).unwrap();
+        assert_eq!(own.store.url, "az+http://azure.apps.svc:10000/ACCOUNT/c");
         let disk =
             place(json!({"storageType": "Store", "store": {"name": "disk", "path": "etcd/daily"}})).unwrap();
         assert_eq!(disk.uri(&disk.path), "file:///var/backups/apps/etcd/daily");
@@ -195,7 +210,7 @@ mod tests {
         for (spec, said) in [
             (json!({"storageType": "S3", "s3": {"path": "bucket"}}), "BUCKET/KEY"),
             (json!({"storageType": "S3"}), "storageType names"),
-            (json!({"storageType": "ABS", "abs": {"path": "c/k", "absSecret": "a"}}), "abs.storageAccount"),
+            (json!({"storageType": "ABS", "abs": {"path": "c/k"}}), "abs.storageAccount"),
             (
                 json!({"storageType": "ABS", "abs": {"path": "c/k", "storageAccount": "a/b"}}),
                 "no name of an account",
