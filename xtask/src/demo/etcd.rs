@@ -2,6 +2,8 @@
 //! read through its Service all the time.
 
 mod backups;
+mod losses;
+mod refusals;
 mod restores;
 mod secure;
 pub(super) mod traffic;
@@ -55,8 +57,10 @@ pub(super) fn demo(args: &DemoArgs) -> Result<()> {
         access.kubectl(&["create", "namespace", look.namespace])?;
         let played = host
             .start()
+            .and_then(|()| refusals::play(look, work))
             .and_then(|()| play(look, &mut store, work))
             .and_then(|()| secure::play(look, work))
+            .and_then(|()| losses::play(look, work))
             .and_then(|()| troubles::play(look, work));
         if let Err(error) = &played {
             eprintln!("{}", stage::tail(&host.log(), 60));
@@ -114,6 +118,9 @@ fn play(look: Look<'_>, store: &mut Store, work: &Path) -> Result<()> {
         scene.ready() == 3 && scene.condition("Available") == "True" && scene.status("phase") == "Running"
     })?;
     println!("{}", look.kubectl(&["get", "etcdclusters,pods,services", "--output=wide"])?);
+    if look.value(RESOURCE, r#"{.status.conditions[?(@.type=="Available")].lastUpdateTime}"#).is_empty() {
+        bail!("the condition does not tell when it was last updated");
+    }
     let address = format!("{}:2379", look.value("service/example-client", "{.spec.clusterIP}"));
     Client::new(&address).put("greeting", "hello")?;
     let mut rows = Rows { traffic: Traffic::start(&address), rows: Vec::new() };

@@ -208,7 +208,7 @@ fn lost(situation: &Situation<'_>) -> Step {
 }
 
 fn rest(situation: &Situation<'_>, aim: &Aim) -> Step {
-    let step = situation.wait(REST, "Ready", "");
+    let step = situation.wait(if alarm::is_near(situation) { LATER } else { REST }, "Ready", "");
     if let Some((member, _)) = repair::find(situation) {
         let message =
             format!("member {} cannot be replaced: the others would not be enough to agree", member.name());

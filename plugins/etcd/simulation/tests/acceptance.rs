@@ -366,6 +366,22 @@ mod tests {
     }
 
     #[test]
+    fn a_database_near_its_quota_is_looked_at_more_often() {
+        use etcd_core::{decide, observed::View};
+        let mut play = well("three members, with claims");
+        let next = |world: &World| {
+            let seen = etcd_simulation::observe::observe(world, &world.objects, View::Live);
+            seen.map(|(cluster, observed)| decide(&cluster, &observed, world.now).next.as_secs())
+        };
+        assert_eq!(next(&play.world), Some(60));
+        let names: Vec<String> = play.world.objects.claims.keys().cloned().collect();
+        for name in &names {
+            play.world.objects.claim_mut(name).unwrap().disk.db_size = etcd_simulation::world::QUOTA * 8 / 10;
+        }
+        assert_eq!(next(&play.world), Some(10));
+    }
+
+    #[test]
     fn a_member_whose_data_differs_is_replaced() {
         let play = well("a follower's data differs, with claims");
         assert_eq!(told(&play, "Replacing Dead Member").len(), 1);
