@@ -141,6 +141,11 @@ impl Cluster {
         &self.directory
     }
 
+    /// The node's `/tmp` on this machine, with what volumes keep there.
+    pub fn node_tmp(&self) -> PathBuf {
+        self.directory.join("node/tmp")
+    }
+
     /// The API server's address.
     pub fn server(&self) -> String {
         format!("https://{}:{}", self.record.address, self.record.api_port)

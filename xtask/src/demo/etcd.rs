@@ -60,7 +60,7 @@ pub(super) fn demo(args: &DemoArgs) -> Result<()> {
             .and_then(|()| refusals::play(look, work))
             .and_then(|()| play(look, &mut store, work))
             .and_then(|()| secure::play(look, work))
-            .and_then(|()| losses::play(look, work))
+            .and_then(|()| losses::play(look, work, &cluster.node_tmp()))
             .and_then(|()| troubles::play(look, work));
         if let Err(error) = &played {
             eprintln!("{}", stage::tail(&host.log(), 60));

@@ -1,6 +1,6 @@
 //! An etcd cluster beside the databases: no upgrade and no deletion without a backup that was started from, and the way back by hand.
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use serde_json::{Value, json};
 
 use super::{A_WHILE, Scene};
@@ -57,7 +57,8 @@ fn back_and_forth(scene: &Scene<'_>) -> Result<()> {
     let restore = format!("restores/{NAME}");
     look.seen_within(A_WHILE, "it is restored", || {
         ["Completed", "Failed"].contains(&look.value(&restore, "{.status.phase}").as_str())
-    })?;
+    })
+    .with_context(|| look.value(&restore, "{.status.phase}: {.status.message}"))?;
     if look.value(&restore, "{.status.phase}") != "Completed" {
         bail!("the restore failed: {}", look.value(&restore, "{.status.message}"));
     }

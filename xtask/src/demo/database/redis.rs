@@ -1,7 +1,7 @@
 //! Redis by hand: its data put back while it serves; then the files of its claim, which are read while it is at rest and put back while
 //! it is stopped.
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use pilothouse_testbed::databases;
 use serde_json::{Value, json};
 
@@ -95,9 +95,11 @@ fn back_up(scene: &Scene<'_>, name: &str, more: &Value) -> Result<()> {
         &json!({"apiVersion": "backup.pilothouse.dev/v1alpha1", "kind": "Backup",
         "metadata": {"name": name}, "spec": {"subject": subject, "plan": plan}}),
     )?;
+    let backup = format!("backups/{name}");
     look.seen_within(A_WHILE, &format!("a backup of Redis by hand ({name}) is verified"), || {
-        look.value(&format!("backups/{name}"), "{.status.verified}") == "true"
+        look.value(&backup, "{.status.verified}") == "true"
     })
+    .with_context(|| look.value(&backup, "{.status.phase}: {.status.message}"))
 }
 
 fn restore(scene: &Scene<'_>, name: &str) -> Result<()> {
@@ -113,7 +115,8 @@ fn completed(look: Look<'_>, name: &str) -> Result<()> {
     let phase = || look.value(&restore, "{.status.phase}");
     look.seen_within(A_WHILE, &format!("it is restored ({name})"), || {
         ["Completed", "Failed"].contains(&phase().as_str())
-    })?;
+    })
+    .with_context(|| look.value(&restore, "{.status.phase}: {.status.message}"))?;
     match phase().as_str() {
         "Completed" => Ok(()),
         _ => bail!("the restore failed: {}", look.value(&restore, "{.status.message}")),

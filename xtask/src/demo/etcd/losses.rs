@@ -28,11 +28,11 @@ const WRITTEN: &str = "kept-as-it-was-acknowledged";
 const SPOILED: &str = "kept-as-it-was-never-heard-";
 const A_WHILE: Duration = Duration::from_secs(180);
 
-/// Plays it.
+/// Plays it. `tmp`: the node's `/tmp`, in which volumes are.
 ///
 /// # Errors
 /// The step that was not seen.
-pub(super) fn play(look: Look<'_>, work: &Path) -> Result<()> {
+pub(super) fn play(look: Look<'_>, work: &Path, tmp: &Path) -> Result<()> {
     let file = work.join("lossy.yaml");
     std::fs::write(&file, EXAMPLE)?;
     look.kubectl(&["apply", "--filename", &file.display().to_string()])?;
@@ -40,7 +40,7 @@ pub(super) fn play(look: Look<'_>, work: &Path) -> Result<()> {
     etcdctl(look, &["put", "greeting", WRITTEN])?;
     lost_claim(look)?;
     expect(look)?;
-    spoiled_data(look)?;
+    spoiled_data(look, tmp)?;
     expect(look)?;
     look.kubectl(&["delete", RESOURCE, "--timeout=60s"]).map(drop)
 }
@@ -55,9 +55,9 @@ fn lost_claim(look: Look<'_>) -> Result<()> {
 }
 
 /// Bytes of a member's database are changed on its disk. It goes on without a sign, and answers what nobody wrote.
-fn spoiled_data(look: Look<'_>) -> Result<()> {
+fn spoiled_data(look: Look<'_>, tmp: &Path) -> Result<()> {
     let spoiled = follower(look)?;
-    let places = spoil(&database(look, &spoiled)?)?;
+    let places = spoil(&tmp.join(database(look, &spoiled)?))?;
     say(&format!("the data of member {spoiled} is changed behind its back, in {places} places of its file"));
     let revision = etcdctl(look, &["get", "greeting", "--write-out=fields"])?;
     let revision = revision.lines().find_map(|line| line.strip_prefix("\"Revision\" : "));
@@ -69,10 +69,12 @@ fn spoiled_data(look: Look<'_>) -> Result<()> {
     if alarms.trim().is_empty() { Ok(()) } else { bail!("an alarm is left: {alarms}") }
 }
 
+/// Below the node's `/tmp`.
 fn database(look: Look<'_>, member: &str) -> Result<PathBuf> {
     let volume = look.value(&format!("persistentvolumeclaim/{member}"), "{.spec.volumeName}");
     let path = look.value(&format!("persistentvolume/{volume}"), "{.spec.hostPath.path}");
-    Ok(Path::new(&path).join("data/member/snap/db"))
+    let path = Path::new(&path).strip_prefix("/tmp").with_context(|| format!("the volume is at {path:?}"))?;
+    Ok(path.join("data/member/snap/db"))
 }
 
 /// In place: the member has the file open and mapped. How often it stood there.
