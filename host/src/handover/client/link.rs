@@ -96,12 +96,12 @@ impl Link {
         stored(answer).await
     }
 
-    /// The object.
+    /// The object. Asked again until it begins: nothing of it was taken before.
     ///
     /// # Errors
     /// [`ClientError`].
     pub async fn get(&self) -> Result<Response<Answer>, ClientError> {
-        self.ask(Method::GET, Full::new(Bytes::new()), IDLE).await
+        self.again(|| async { self.ask(Method::GET, Full::new(Bytes::new()), IDLE).await }).await
     }
 
     async fn again<T, F>(&self, attempt: impl Fn() -> F) -> Result<T, ClientError>

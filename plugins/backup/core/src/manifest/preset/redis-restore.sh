@@ -57,7 +57,10 @@ release() {
   exit "$code"
 }
 
-cat "$PILOTHOUSE_INPUT" > /scratch/dump.rdb
+# Who transfers may have failed before there was anything to read: the pod has a long time for its end, and nothing to use it for yet.
+trap 'exit 143' TERM INT
+cat "$PILOTHOUSE_INPUT" > /scratch/dump.rdb &
+wait "$!"
 whole
 redis-check-rdb /scratch/dump.rdb > /scratch/checked || { cat /scratch/checked >&2; exit 1; }
 
@@ -76,7 +79,6 @@ $port
 esac
 password=
 server=
-trap 'exit 143' TERM INT
 trap release EXIT
 target INFO > /scratch/target
 case $(cat /scratch/target) in
