@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 
 use super::access::Access;
 use super::interrupt;
@@ -39,6 +39,23 @@ impl Look<'_> {
     /// Changes an object by a merge patch.
     pub(super) fn patch(&self, object: &str, patch: &str) -> Result<()> {
         self.kubectl(&["patch", object, "--type=merge", "--patch", patch]).map(drop)
+    }
+
+    /// Waits until a Backup is verified.
+    ///
+    /// # Errors
+    /// When it fails, with what it says, and as [`seen`](Self::seen).
+    pub(super) fn verified(&self, patience: Duration, what: &str, backup: &str) -> Result<()> {
+        let backup = format!("backups/{backup}");
+        let stands = || self.value(&backup, "{.status.phase} {.status.verified}");
+        self.seen_within(patience, what, || {
+            ["Completed true", "Failed false", "Failed "].contains(&stands().as_str())
+        })
+        .with_context(|| self.value(&backup, "{.status.phase}: {.status.message}"))?;
+        match stands().starts_with("Completed") {
+            true => Ok(()),
+            false => bail!("{backup} failed: {}", self.value(&backup, "{.status.message}")),
+        }
     }
 
     /// Waits until something holds, and says how long that took.

@@ -39,8 +39,7 @@ pub(super) fn play(scene: &Scene<'_>) -> Result<()> {
 
 fn there_and_back(scene: &Scene<'_>, name: &str, before: &str) -> Result<()> {
     let look = scene.look;
-    let verified = || look.value(&format!("backups/{name}"), "{.status.verified}") == "true";
-    look.seen_within(A_WHILE, &format!("a backup of PostgreSQL by hand ({name}) is verified"), verified)?;
+    look.verified(A_WHILE, &format!("a backup of PostgreSQL by hand ({name}) is verified"), name)?;
     say(&look.value(&format!("backups/{name}"), "{.status.artefact.uri}"));
     sql(look, SPOIL)?;
     if sql(look, SUM)? == before {

@@ -95,11 +95,7 @@ fn back_up(scene: &Scene<'_>, name: &str, more: &Value) -> Result<()> {
         &json!({"apiVersion": "backup.pilothouse.dev/v1alpha1", "kind": "Backup",
         "metadata": {"name": name}, "spec": {"subject": subject, "plan": plan}}),
     )?;
-    let backup = format!("backups/{name}");
-    look.seen_within(A_WHILE, &format!("a backup of Redis by hand ({name}) is verified"), || {
-        look.value(&backup, "{.status.verified}") == "true"
-    })
-    .with_context(|| look.value(&backup, "{.status.phase}: {.status.message}"))
+    look.verified(A_WHILE, &format!("a backup of Redis by hand ({name}) is verified"), name)
 }
 
 fn restore(scene: &Scene<'_>, name: &str) -> Result<()> {
