@@ -296,12 +296,14 @@ impl Supervisor {
     fn bind_own_kinds(self: &Arc<Self>, revision: &Revision) {
         let name = &revision.identity.name;
         let kinds = &revision.manifest.kinds;
+        let legacy = &revision.manifest.legacy_finalizers;
         self.unbind(name, |gvk| kinds.iter().any(|kind| *kind.gvk() == *gvk));
         for kind in kinds {
             self.bind(Binding {
                 finalizer: kind.finalizer.as_deref().map(Arc::from),
                 finalizer_by: kind.finalizer_by,
                 update_time: kind.condition_update_time,
+                legacy_finalizers: kind.finalizer.iter().flat_map(|_| legacy.clone()).collect(),
                 ..Binding::new(name, kind.gvk(), self.resync, &plugin_origin(name))
             });
         }

@@ -135,6 +135,21 @@ fn backups_stay_without_their_object_by_default() {
 }
 
 #[test]
+fn what_the_operator_before_left_on_an_object_does_not_hold_it() {
+    let (cluster, _member) = cluster(&json!({"backupIntervalInSecond": 600}));
+    let theirs = json!({"metadata": {"finalizers": ["backup-operator-periodic"]}});
+    let patch = Patch::merge(&theirs).unwrap();
+    cluster.kubectl().patch_ref::<Value>(&reference(), &patch).unwrap();
+    let mut runner = runner(&cluster);
+    runner.run_for(Duration::from_mins(1)).unwrap();
+    let found: Value = cluster.kubectl().get_ref(&reference()).unwrap().unwrap();
+    assert_eq!(found["metadata"]["finalizers"], json!(["etcd.database.coreos.com/backup"]));
+    delete(&cluster);
+    runner.run_for(Duration::from_mins(1)).unwrap();
+    assert!(is_gone(&cluster));
+}
+
+#[test]
 fn one_that_does_not_repeat_goes_with_its_object_if_it_is_what_was_taken() {
     for (instead, stays) in [(None, false), (Some("of somebody else by now"), true)] {
         let (cluster, _member) = cluster(&json!({"deleteWithObject": true}));
