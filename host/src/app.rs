@@ -183,6 +183,7 @@ async fn host(args: RunArgs) -> Result<(), AppError> {
         egress: &behind.egress,
         namespace: &own_namespace,
         history: args.lifecycle_history,
+        registry: &registry,
     });
     let reconciler = Arc::new(Reconciler {
         registry: Arc::clone(&plugins),

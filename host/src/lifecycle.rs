@@ -8,6 +8,7 @@ pub mod afterwards;
 pub mod announce;
 pub mod drive;
 pub mod listeners;
+pub mod metrics;
 pub mod people;
 pub mod progress;
 pub mod run;

@@ -8,10 +8,12 @@ use crate::egress::Egress;
 use crate::lifecycle::announce::Announcer;
 use crate::lifecycle::drive::Lifecycle;
 use crate::lifecycle::listeners::Listeners;
+use crate::lifecycle::metrics::Metrics;
 use crate::lifecycle::store::Store;
 use crate::plugin::registry::Registry;
 use crate::status::events::Recorder;
 use crate::status::publish::Publisher;
+use crate::telemetry::SharedRegistry;
 use crate::telemetry::series::PluginMetrics;
 
 /// What it needs of the host.
@@ -25,6 +27,7 @@ pub(super) struct Parts<'a> {
     /// Where runs of cluster-scoped objects live.
     pub(super) namespace: &'a str,
     pub(super) history: std::time::Duration,
+    pub(super) registry: &'a SharedRegistry,
 }
 
 /// The driver of runs.
@@ -39,6 +42,7 @@ pub(super) fn lifecycle(parts: &Parts<'_>) -> Arc<Lifecycle> {
         cluster: Arc::clone(cluster),
         metrics: Arc::clone(parts.metrics),
         egress: Arc::clone(parts.egress),
+        counts: Metrics::register(parts.registry),
         history: parts.history,
     })
 }

@@ -7,6 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::afterwards::{self, Afterwards};
 use super::announce::{Announcer, counterpart, in_the_way};
+use super::metrics::Metrics;
 use super::people;
 use super::progress::{self, Next};
 use super::run::{ABANDONED, Ending, HookState, Run, RunState, Spec, WITHDRAWN};
@@ -47,6 +48,8 @@ pub struct Lifecycle {
     pub metrics: Arc<PluginMetrics>,
     /// Servers other than the cluster's API.
     pub egress: Arc<Egress>,
+    /// Series of runs.
+    pub counts: Metrics,
     /// How long runs are kept that are over.
     pub history: Duration,
 }
@@ -160,6 +163,7 @@ impl Lifecycle {
                 let message = progress::verdict(&run.spec, &run.status);
                 progress::end(&mut run.status, state, message, now);
                 self.publish(&mut run).await?;
+                self.counts.ended(&run, now);
                 self.tell_end(&run);
                 Ok(Driven::now())
             }

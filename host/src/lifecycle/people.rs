@@ -73,12 +73,24 @@ pub fn hear(run: &mut Run, ended: bool, now: Timestamp) -> Heard {
 
 type Followed = Result<(String, String), String>;
 
-fn approve(run: &mut Run, reason: &str) -> Followed {
+/// `HOOK: who and why` lets one begin, any other text all of them.
+fn approve(run: &mut Run, text: &str) -> Followed {
+    let one = text.split_once(':').map(|(named, reason)| (named.trim(), reason.trim()));
+    // A name with a slash is a hook's, also one that there is not.
+    let one = one.filter(|(named, _)| {
+        *named == "*" || named.contains('/') || run.status.hooks.iter().any(|hook| hook.is_called(named))
+    });
+    let (named, reason) = one.unwrap_or(("*", text));
     said(reason)?;
-    let waiting: Vec<&mut Hook> =
-        run.status.hooks.iter_mut().filter(|hook| hook.approval && !hook.approved).collect();
+    let waits = |hook: &&mut Hook| hook.approval && !hook.approved && hook.is_called(named);
+    let waiting: Vec<&mut Hook> = run.status.hooks.iter_mut().filter(waits).collect();
     if waiting.is_empty() {
-        return Err("no hook of this run waits for anybody".to_owned());
+        let which = if named == "*" {
+            "no hook of this run".to_owned()
+        } else {
+            format!("no hook {named:?} of this run")
+        };
+        return Err(format!("{which} waits for anybody"));
     }
     let mut names = Vec::new();
     for hook in waiting {
@@ -102,9 +114,8 @@ fn skip(run: &mut Run, text: &str, (ended, now): (bool, Timestamp), heard: &mut 
         status.planned_at = Some(now);
         return Ok(("*".to_owned(), why.to_owned()));
     }
-    let is_meant = |hook: &Hook| named == "*" || hook.name == named || hook.full_name() == named;
     let mut names = Vec::new();
-    for hook in status.hooks.iter_mut().filter(|hook| is_meant(hook)) {
+    for hook in status.hooks.iter_mut().filter(|hook| hook.is_called(named)) {
         match hook.state {
             HookState::Running => progress::cancel(hook, SKIPPED, why.to_owned()),
             // Whoever says so twice means it: what cannot be ended is left to its fate.
@@ -237,6 +248,34 @@ mod tests {
         let entry = &run.status.audit[0];
         assert_eq!((entry.action.as_str(), entry.hooks.as_str()), ("Approve", "backup/a"));
         assert_eq!(entry.reason, "jo: window is open");
+    }
+
+    #[test]
+    fn an_approval_may_be_for_one_hook_and_a_hook_that_is_not_there_is_not_taken_for_a_person() {
+        let waiting = |name: &str| {
+            let mut hook = hook(name, "Waiting");
+            hook["approval"] = json!(true);
+            hook
+        };
+        for (said, approved) in [
+            ("b: jo, window is open", vec!["backup/b"]),
+            ("backup/a: jo, window is open", vec!["backup/a"]),
+            ("*: jo, window is open", vec!["backup/a", "backup/b"]),
+            ("jo: window is open", vec!["backup/a", "backup/b"]),
+            ("backup/c: jo, window is open", vec![]),
+            ("b:", vec![]),
+        ] {
+            let hooks = json!([waiting("a"), waiting("b")]);
+            let mut run = run(&annotation("approve", said), &hooks, "AwaitingApproval");
+            let heard = hear(&mut run, false, NOW);
+            let found: Vec<String> =
+                run.status.hooks.iter().filter(|hook| hook.approved).map(Hook::full_name).collect();
+            assert_eq!(
+                (found.len(), heard.refused.len()),
+                (approved.len(), usize::from(approved.is_empty()))
+            );
+            assert_eq!(found, approved, "{said}");
+        }
     }
 
     #[test]

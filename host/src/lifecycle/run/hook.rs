@@ -163,4 +163,9 @@ impl Hook {
     pub fn full_name(&self) -> String {
         format!("{}/{}", self.plugin, self.name)
     }
+
+    /// Whether a person means it by this: its name, `plugin/name`, or `*`.
+    pub fn is_called(&self, named: &str) -> bool {
+        named == "*" || self.name == named || self.full_name() == named
+    }
 }

@@ -1,0 +1,121 @@
+//! Runs and their hooks, counted when a run is over.
+
+use jiff::Timestamp;
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::histogram::Histogram;
+
+use super::run::{HookState, Run, RunState};
+use crate::telemetry::{SharedRegistry, register};
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfRun {
+    phase: String,
+    result: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfHook {
+    plugin: String,
+    phase: String,
+    result: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfPhase {
+    phase: String,
+}
+
+/// Counters and times by phase.
+#[derive(Clone, Debug)]
+pub struct Metrics {
+    runs: Family<OfRun, Counter>,
+    hooks: Family<OfHook, Counter>,
+    time: Family<OfPhase, Histogram, fn() -> Histogram>,
+}
+
+/// From a look at something to a backup of terabytes, or a person's night.
+fn times() -> Histogram {
+    Histogram::new([1.0, 10.0, 60.0, 300.0, 900.0, 3600.0, 14_400.0, 86_400.0])
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self { runs: Family::default(), hooks: Family::default(), time: Family::new_with_constructor(times) }
+    }
+}
+
+impl Metrics {
+    /// Under names that begin with `pilothouse_lifecycle`.
+    pub fn register(registry: &SharedRegistry) -> Self {
+        let metrics = Self::default();
+        register(registry, |r| {
+            let help = "Announced phases of changes that are over, by how they ended";
+            r.register("pilothouse_lifecycle_runs", help, metrics.runs.clone());
+            let help = "Hooks of announced phases that are over, by plugin and how they ended";
+            r.register("pilothouse_lifecycle_hooks", help, metrics.hooks.clone());
+            let help = "Seconds from the announcement of a phase until everything of it was over";
+            r.register("pilothouse_lifecycle_run_duration_seconds", help, metrics.time.clone());
+        });
+        metrics
+    }
+
+    /// A run has ended.
+    pub(super) fn ended(&self, run: &Run, now: Timestamp) {
+        let phase = &run.spec.phase;
+        let result = if run.status.state == RunState::Succeeded { "succeeded" } else { "failed" };
+        self.runs.get_or_create(&OfRun { phase: phase.clone(), result }).inc();
+        let seconds = now.duration_since(run.created).as_secs_f64();
+        self.time.get_or_create(&OfPhase { phase: phase.clone() }).observe(seconds.max(0.0));
+        for hook in &run.status.hooks {
+            let result = match hook.state {
+                HookState::Succeeded => "succeeded",
+                HookState::Failed => "failed",
+                HookState::Ignored => "ignored",
+                // Its turn never came, or a person passed it over.
+                _ => "skipped",
+            };
+            let of = OfHook { plugin: hook.plugin.clone(), phase: phase.clone(), result };
+            self.hooks.get_or_create(&of).inc();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_run_that_is_over_is_counted_with_its_hooks_and_the_time_it_took() {
+        let hook = |name: &str, state: &str| {
+            json!({"plugin": "backup", "name": name, "weight": 0, "timeoutSeconds": 100, "retries": 1,
+                "failurePolicy": "Fail", "state": state, "attempts": 1})
+        };
+        let run = Run::read(&json!({
+            "apiVersion": "lifecycle.pilothouse.dev/v1alpha1", "kind": "LifecycleRun",
+            "metadata": {"name": "r", "namespace": "demo", "creationTimestamp": "2026-01-01T00:00:00Z"},
+            "spec": {
+                "subject": {"apiVersion": "v1", "kind": "Shop", "name": "web", "uid": "u"},
+                "phase": "pre-upgrade", "change": "v2", "announcedBy": "helm",
+            },
+            "status": {"state": "Failed", "hooks": [hook("a", "Failed"), hook("b", "Skipped")]},
+        }))
+        .unwrap();
+        let registry = SharedRegistry::default();
+        let metrics = Metrics::register(&registry);
+        metrics.ended(&run, "2026-01-01T00:05:00Z".parse().unwrap());
+        let mut text = String::new();
+        prometheus_client::encoding::text::encode(&mut text, &registry.lock().unwrap()).unwrap();
+        for line in [
+            r#"pilothouse_lifecycle_runs_total{phase="pre-upgrade",result="failed"} 1"#,
+            r#"pilothouse_lifecycle_hooks_total{plugin="backup",phase="pre-upgrade",result="failed"} 1"#,
+            r#"pilothouse_lifecycle_hooks_total{plugin="backup",phase="pre-upgrade",result="skipped"} 1"#,
+            r#"pilothouse_lifecycle_run_duration_seconds_sum{phase="pre-upgrade"} 300"#,
+        ] {
+            assert!(text.contains(line), "{line}: {text}");
+        }
+    }
+}
