@@ -13,6 +13,7 @@ mod api_server;
 mod crash;
 mod elsewhere;
 mod helm_operator;
+mod immutable;
 mod large;
 mod lifecycle;
 mod look;
