@@ -126,6 +126,7 @@ impl HookState {
             store.url.parse::<Address>().map_err(|error| Error::Invalid(format!("{error}")))?;
         let context = Arc::clone(&self.context);
         let namespace = context.owner.key.namespace.as_deref();
+        let asked = address.clone();
         let mut login = None;
         if address.lacks_account() {
             let secret = store.credentials.clone().ok_or_else(|| {
@@ -138,7 +139,8 @@ impl HookState {
             })?;
             login = Some(found);
         }
-        let reach = context.grants.may_store(&address, namespace).map_err(Error::Denied)?;
+        let reach = context.grants.may_store(&address, namespace);
+        let reach = reach.map_err(|why| Error::Denied(as_asked(&why, &address, &asked)))?;
         if let (None, Some(secret)) = (&login, store.credentials) {
             login = Some(self.login(secret).await?);
         }
@@ -343,5 +345,23 @@ fn wit_progress(standing: crate::blob::table::Standing) -> blob::Progress {
             let said: String = error.to_string().chars().take(WORDS).collect();
             blob::Progress { state: blob::State::Failed((error.reason().to_owned(), said)), ..running }
         }
+    }
+}
+
+/// Why a store may not be used, in the words it was asked for with: what only a Secret says is not for the plugin.
+fn as_asked(why: &str, used: &Address, asked: &Address) -> String {
+    why.replace(&used.to_string(), &asked.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_does_not_tell_the_account_that_only_the_secret_names() {
+        let asked: Address = "az://ACCOUNT/backups/shop".parse().unwrap();
+        let used = asked.clone().with_account("hidden7").unwrap();
+        let said = as_asked(&format!("{used} may not be used: no grant has it"), &used, &asked);
+        assert_eq!(said, "az://ACCOUNT/backups/shop may not be used: no grant has it");
     }
 }
