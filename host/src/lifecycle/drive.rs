@@ -163,7 +163,8 @@ impl Lifecycle {
                 let message = progress::verdict(&run.spec, &run.status);
                 progress::end(&mut run.status, state, message, now);
                 self.publish(&mut run).await?;
-                self.counts.ended(&run, now);
+                let listeners = &self.announcer.listeners;
+                self.counts.ended(&run, now, |hook| listeners.at_work(&hook.plugin, &run.spec).is_some());
                 self.tell_end(&run);
                 Ok(Driven::now())
             }
