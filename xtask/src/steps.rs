@@ -103,8 +103,11 @@ pub(crate) struct Told {
 impl Told {
     fn hear(&mut self, line: &str) {
         let line = line.trim();
-        if let (Some(place), Some(refused)) = (line.strip_prefix("--> "), self.refused.take()) {
-            self.errors.push(format!("{refused}  [{place}]"));
+        if let Some(place) = line.strip_prefix("--> ") {
+            self.errors.extend(self.refused.take().map(|refused| format!("{refused}  [{place}]")));
+        } else if line.starts_with("warning") || line.starts_with("error: could not compile") {
+            // The next place is of something else.
+            self.refused = None;
         } else if line.starts_with("error: ") || line.starts_with("error[") {
             self.refused = Some(line.to_owned());
         } else if let Some(running) =
@@ -233,6 +236,14 @@ mod tests {
             "error: unused variable: `a`\n  --> xtask/src/a.rs:1:2\n   |\nerror: could not compile `xtask`\ntest a ... ok",
         );
         assert_eq!(told.errors, ["error: unused variable: `a`  [xtask/src/a.rs:1:2]"]);
+    }
+
+    #[test]
+    fn the_place_of_a_warning_is_not_taken_for_that_of_an_error() {
+        let told = told(
+            "error: could not compile `a`\nwarning: unused\n  --> a.rs:1:2\nerror: linking failed\nwarning: old\n  --> b.rs:1:2",
+        );
+        assert!(told.errors.is_empty(), "{:?}", told.errors);
     }
 
     #[test]
