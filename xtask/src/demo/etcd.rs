@@ -140,6 +140,17 @@ fn play(look: Look<'_>, store: &mut Store, work: &Path) -> Result<()> {
     look.seen("the cluster is deleted: its pods are gone", || scene.pods().is_empty())
 }
 
+/// Has a cluster three members that are ready, their pods and no others, and nothing left to do?
+fn three_rest(look: Look<'_>, name: &str) -> bool {
+    let resource = format!("etcdclusters/{name}");
+    let ready = look.value(&resource, "{.status.members.ready[*]}").split_whitespace().count();
+    let selector = format!("--selector=etcd_cluster={name}");
+    let pods = look.kubectl(&["get", "pods", &selector, "--output=name"]).unwrap_or_default();
+    ready == 3
+        && pods.lines().count() == 3
+        && look.value(&resource, r#"{.status.conditions[?(@.type=="Ready")].status}"#) == "True"
+}
+
 /// Figures of each step, for the table at the end.
 struct Rows {
     traffic: Traffic,

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 
+use super::three_rest;
 use crate::demo::look::Look;
 use crate::steps::say;
 
@@ -106,10 +107,7 @@ fn expect(look: Look<'_>) -> Result<()> {
 fn rests(look: Look<'_>, without: Option<&str>) -> bool {
     let ready = look.value(RESOURCE, "{.status.members.ready[*]}");
     let gone = |name: &str| !ready.split_whitespace().any(|member| member == name);
-    ready.split_whitespace().count() == 3
-        && without.is_none_or(gone)
-        && pods(look).is_ok_and(|pods| pods.len() == 3)
-        && look.value(RESOURCE, "{.status.conditions[?(@.type==\"Ready\")].status}") == "True"
+    without.is_none_or(gone) && three_rest(look, "lossy")
 }
 
 fn follower(look: Look<'_>) -> Result<String> {

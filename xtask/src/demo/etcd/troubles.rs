@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 
+use super::three_rest;
 use super::traffic::Client;
 use crate::demo::look::Look;
 use crate::steps::say;
 
 const RESOURCE: &str = "etcdclusters/troubled";
-const MEMBERS: &str = "--selector=etcd_cluster=troubled";
 const EXAMPLE: &str = "apiVersion: etcd.database.coreos.com/v1beta2
 kind: EtcdCluster
 metadata: { name: troubled }
@@ -102,11 +102,7 @@ fn expect(client: &Client) -> Result<()> {
 }
 
 fn rests(look: Look<'_>) -> bool {
-    let ready = look.value(RESOURCE, "{.status.members.ready[*]}").split_whitespace().count();
-    let pods = look.kubectl(&["get", "pods", MEMBERS, "--output=name"]).unwrap_or_default();
-    ready == 3
-        && pods.lines().count() == 3
-        && look.value(RESOURCE, "{.status.conditions[?(@.type==\"Ready\")].status}") == "True"
+    three_rest(look, "troubled")
 }
 
 fn events(look: Look<'_>, reason: &str) -> String {
