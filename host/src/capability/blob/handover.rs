@@ -146,8 +146,7 @@ fn refused(name: &str, error: &kube::Error) -> Error {
         kube::Error::Denied(_) => Error::Denied(said),
         kube::Error::Exhausted(_) => Error::Exhausted(said),
         kube::Error::Throttled(_) | kube::Error::Unavailable(_) => Error::Unavailable(said),
-        // Also where the Secret of the name has another type, or another owner.
-        kube::Error::Conflict(_) | kube::Error::Invalid(_) => Error::Conflict(said),
+        // Also where the Secret of the name has another type, or another owner. No conflict, which is that the object is there already.
         _ => Error::Credentials(said),
     }
 }

@@ -283,7 +283,6 @@ fn refused(failure: &KubeError) -> BlobError {
         KubeError::Denied(_) => BlobErrorKind::Denied,
         KubeError::Exhausted(_) => BlobErrorKind::Exhausted,
         KubeError::Throttled(_) | KubeError::Unavailable(_) => BlobErrorKind::Unavailable,
-        KubeError::Conflict(_) | KubeError::Invalid(_) => BlobErrorKind::Conflict,
         _ => BlobErrorKind::Credentials,
     };
     error(kind, failure.to_string())

@@ -219,7 +219,7 @@ async fn a_secret_of_somebody_else_stays_as_it_is() {
         server.state().0.insert("db".to_owned(), theirs(labels.clone()));
         let host = host(&server);
         let refused = host.open("db").await.unwrap_err();
-        assert!(matches!(&refused, Error::Conflict(said) if said.contains("immutable")), "{refused:?}");
+        assert!(matches!(&refused, Error::Credentials(said) if said.contains("immutable")), "{refused:?}");
         host.close("db").await.unwrap();
         assert_eq!(server.secret("db"), Some(theirs(labels)));
     }

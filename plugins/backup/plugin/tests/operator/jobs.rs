@@ -6,7 +6,7 @@ use crate::{
     actors::{Fate, is_closed, jobs, list},
     scene::{NAMESPACE, PASSWORD, STORE, Scene, database_subject, of_database},
 };
-use pilothouse_sdk::Gvk;
+use pilothouse_sdk::{DeleteOptions, Gvk, ObjectRef};
 
 fn scene(fates: &[Fate], change: &Value) -> Scene {
     let mut scene = Scene::new();
@@ -160,6 +160,24 @@ fn a_host_that_is_begun_anew_when_the_job_has_ended_takes_the_secret_away_all_th
     scene.play(30);
     assert_eq!((scene.backup("b").0.as_str(), attempts(&scene)), ("Completed", json!(1)));
     scene.nothing_is_left("forgotten");
+}
+
+#[test]
+fn a_secret_that_somebody_else_has_under_the_name_is_told_and_left_alone() {
+    let mut scene = scene(&[], &json!({}));
+    let theirs = json!({"apiVersion": "v1", "kind": "Secret", "type": "Opaque", "data": {"url": "eA=="},
+        "metadata": {"name": "b-dump-1", "namespace": NAMESPACE}});
+    scene.cluster.create([theirs]).unwrap();
+    scene.play(20);
+    assert!(jobs(&scene.cluster).is_empty(), "its pod would be given what somebody else wrote");
+    let told = scene.condition("Backup", "b", "Reconciling").message;
+    assert!(told.contains("b-dump-1"), "{told}");
+    let reference = ObjectRef::new(Gvk::new("", "v1", "Secret"), NAMESPACE, "b-dump-1");
+    let secret: Value = scene.cluster.kubectl().get_ref(&reference).unwrap().unwrap();
+    assert_eq!(secret["data"], json!({"url": "eA=="}));
+    scene.cluster.kubectl().delete_ref(&reference, &DeleteOptions::default()).unwrap();
+    scene.play(330);
+    assert_eq!(scene.backup("b").0, "Completed", "{:?}", scene.backup("b"));
 }
 
 #[test]
