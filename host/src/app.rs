@@ -171,7 +171,10 @@ async fn host(args: RunArgs) -> Result<(), AppError> {
     let (plugins, changes) = Registry::new();
     let plugins = Arc::new(plugins);
     let behind = elsewhere::behind(&args, &plugins, &registry, &fence, &mut tasks).await?;
-    let recorder = Recorder::start(api.clone(), &identity(&args));
+    let workers = args.max_concurrent_reconciles.unwrap_or_else(default_workers).max(1);
+    let queue = queue(workers, &registry);
+    let behind_with = queue.clone();
+    let recorder = Recorder::start(api.clone(), &identity(&args), move || behind_with.is_behind());
     let pod = announce::own_pod(&args).map(|pod| (pod, recorder.clone()));
     let own_namespace = own_namespace(&args, &client);
     let lifecycle = lifecycle::lifecycle(&lifecycle::Parts {
@@ -201,8 +204,6 @@ async fn host(args: RunArgs) -> Result<(), AppError> {
         handovers: behind.handovers.clone(),
         lifecycle,
     });
-    let workers = args.max_concurrent_reconciles.unwrap_or_else(default_workers).max(1);
-    let queue = queue(workers, &registry);
     let supervisor = supervisor(&args, &config, reconciler, &queue, &readiness);
 
     tasks.spawn(named("rest", Arc::clone(&supervisor).give_back_at_rest()));

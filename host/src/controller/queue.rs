@@ -239,6 +239,11 @@ impl Queue {
         }
     }
 
+    /// Whether urgent objects wait for a worker.
+    pub fn is_behind(&self) -> bool {
+        self.snapshot().lanes.iter().any(|lane| lane.depth_high > 0)
+    }
+
     /// Depths, counts and ages now.
     pub fn snapshot(&self) -> Snapshot {
         self.shared.state().snapshot(Instant::now())

@@ -22,6 +22,9 @@ const MAX_SERIES: usize = 4_096;
 const BURST: u32 = 25;
 /// Events waiting to be written.
 const BACKLOG: usize = 1_024;
+/// So long an event makes way for work that waits, and so often it looks whether there is any.
+const COURTESY: Duration = Duration::from_secs(2);
+const LOOK: Duration = Duration::from_millis(50);
 
 /// What an event is about.
 #[derive(Clone, Debug)]
@@ -35,21 +38,33 @@ pub struct Regarding {
 /// Takes events and writes them in the background. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Recorder {
-    queue: mpsc::Sender<(Regarding, Event)>,
+    queue: mpsc::Sender<Told>,
 }
 
+/// An event, and when it was handed over.
+#[derive(Debug)]
+struct Told {
+    regarding: Regarding,
+    event: Event,
+    at: Instant,
+}
+
+/// Whether there is work that waits for the API server.
+type Busy = Box<dyn Fn() -> bool + Send>;
+
 impl Recorder {
-    /// Starts the writer.
-    pub fn start(api: Api, instance: &str) -> Self {
+    /// Starts the writer. While the host is `busy`, events make way for a moment.
+    pub fn start(api: Api, instance: &str, busy: impl Fn() -> bool + Send + 'static) -> Self {
         let (queue, receiver) = mpsc::channel(BACKLOG);
         let writer = Writer { api, instance: instance.to_owned(), series: HashMap::new(), sequence: 0 };
-        tokio::spawn(writer.run(receiver));
+        tokio::spawn(writer.run(receiver, Box::new(busy)));
         Self { queue }
     }
 
     /// Hands an event over. When the API server is away for long, events are what is lost.
     pub fn publish(&self, regarding: &Regarding, event: Event) {
-        if self.queue.try_send((regarding.clone(), event)).is_err() {
+        let told = Told { regarding: regarding.clone(), event, at: Instant::now() };
+        if self.queue.try_send(told).is_err() {
             tracing::debug!(object = %regarding.key, "an event was dropped: too many are waiting");
         }
     }
@@ -71,9 +86,12 @@ struct Writer {
 }
 
 impl Writer {
-    async fn run(mut self, mut receiver: mpsc::Receiver<(Regarding, Event)>) {
-        while let Some((regarding, event)) = receiver.recv().await {
-            self.write(&regarding, event).await;
+    async fn run(mut self, mut receiver: mpsc::Receiver<Told>, busy: Busy) {
+        while let Some(told) = receiver.recv().await {
+            while told.at.elapsed() < COURTESY && busy() {
+                tokio::time::sleep(LOOK).await;
+            }
+            self.write(&told.regarding, told.event).await;
         }
     }
 
@@ -165,3 +183,6 @@ fn render(
         "firstTimestamp": now, "lastTimestamp": now, "count": 1,
     })
 }
+
+#[cfg(test)]
+mod tests;
