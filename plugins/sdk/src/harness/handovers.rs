@@ -245,7 +245,7 @@ impl Session {
         let item =
             ApplyItem { object: secret.to_string(), ownership: Ownership::Reference, keep: Vec::new() };
         let applied = self.apply(&[item], ApplyOptions::default());
-        applied.into_iter().collect::<Result<Vec<_>, _>>().map_err(|error| refused(&error))?;
+        applied.into_iter().collect::<Result<Vec<_>, _>>().map_err(|error| refused(name, &error))?;
         Ok(self.handover_standing(name).unwrap_or_else(running))
     }
 
@@ -260,13 +260,13 @@ impl Session {
         self.cluster.state().handovers.known.remove(&(owner, name.to_owned()));
         let secret = secret_of(&namespace, name);
         let found: Option<Value> =
-            self.cluster.kubectl().get_ref(&secret).map_err(|error| refused(&error))?;
+            self.cluster.kubectl().get_ref(&secret).map_err(|error| refused(name, &error))?;
         if found.is_none_or(|found| found.get("type").and_then(Value::as_str) != Some(TYPE)) {
             // Somebody else's of the name stays.
             return Ok(());
         }
         let deleted = self.delete(&secret, &DeleteOptions::default());
-        deleted.map(drop).map_err(|error| refused(&error))
+        deleted.map(drop).map_err(|error| refused(name, &error))
     }
 
     fn handover_owner(&self) -> Result<(ObjectRef, String), BlobError> {
@@ -278,12 +278,12 @@ impl Session {
     }
 }
 
-fn refused(failure: &KubeError) -> BlobError {
+fn refused(name: &str, failure: &KubeError) -> BlobError {
     let kind = match failure {
         KubeError::Denied(_) => BlobErrorKind::Denied,
         KubeError::Exhausted(_) => BlobErrorKind::Exhausted,
         KubeError::Throttled(_) | KubeError::Unavailable(_) => BlobErrorKind::Unavailable,
         _ => BlobErrorKind::Credentials,
     };
-    error(kind, failure.to_string())
+    error(kind, format!("Secret {name}: {failure}"))
 }
