@@ -100,7 +100,8 @@ pub mod event {
     pub const REFUSED: &str = "Refused";
 }
 
-/// Environment variables of options that the operator gives on the command line: etcd does not start with both.
+/// Environment variables of options that the operator gives on the command line, with which etcd does not start, or that lead data past
+/// the volume.
 pub const RESERVED_ENVIRONMENT: &[&str] = &[
     "ETCD_NAME",
     "ETCD_DATA_DIR",
@@ -126,4 +127,16 @@ pub const RESERVED_ENVIRONMENT: &[&str] = &[
     "ETCD_STRICT_RECONFIG_CHECK",
     "ETCD_ENABLE_GRPC_GATEWAY",
     "ETCD_CONFIG_FILE",
+    "ETCD_WAL_DIR",
+    "ETCD_DISCOVERY",
+    "ETCD_DISCOVERY_SRV",
+    "ETCD_DISCOVERY_TOKEN",
+    "ETCD_DISCOVERY_ENDPOINTS",
+];
+
+/// The same for members that keep their data in claims: with these they compare it with the others'.
+pub const RESERVED_WITH_CLAIM: &[&str] = &[
+    "ETCD_FEATURE_GATES",
+    "ETCD_EXPERIMENTAL_INITIAL_CORRUPT_CHECK",
+    "ETCD_EXPERIMENTAL_COMPACT_HASH_CHECK_ENABLED",
 ];

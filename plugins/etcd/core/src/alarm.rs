@@ -1,6 +1,6 @@
 //! The alarm `NOSPACE`: history is forgotten, databases are defragmented, the alarm is taken back.
 
-use etcd_api::{ReliefRecord, names::event};
+use etcd_api::{Record, ReliefRecord, names::event};
 use jiff::SignedDuration;
 
 use crate::{
@@ -10,15 +10,18 @@ use crate::{
     observed::{AlarmKind, Status},
     situation::Situation,
     step::{LATER, SOON, Step},
+    upgrade::Aim,
 };
 
 /// How long after it did not help it is tried again.
 const RETRY: SignedDuration = SignedDuration::from_mins(10);
+/// The same where something speaks for it: keys were deleted, or the quota is larger.
+const RETRY_SOON: SignedDuration = SignedDuration::from_secs(30);
 /// etcd's quota when none is set.
 const DEFAULT_QUOTA: i64 = 2 * 1024 * 1024 * 1024;
 
 /// The next thing to do about it.
-pub(crate) fn step(situation: &Situation<'_>) -> Option<Step> {
+pub(crate) fn step(situation: &Situation<'_>, aim: &Aim) -> Option<Step> {
     let raised = situation.has_alarm(AlarmKind::NoSpace);
     let Some(relief) = &situation.record.relief else { return raised.then(|| begin(situation)) };
     if !raised {
@@ -26,8 +29,11 @@ pub(crate) fn step(situation: &Situation<'_>) -> Option<Step> {
         return Some(step.remember(|record| record.relief = None));
     }
     if relief.in_vain {
-        let again = situation.now.duration_since(relief.since) > RETRY;
-        return again.then(|| begin(situation));
+        return is_worth_it(situation, relief, aim).then(|| begin(situation));
+    }
+    if !relief.compacted {
+        let act = Act::Compact { revision: relief.revision };
+        return Some(situation.act(act, "AlarmRaised", compacting(relief.revision)));
     }
     match next(situation, &relief.pending) {
         Next::None => Some(end(situation)),
@@ -37,13 +43,47 @@ pub(crate) fn step(situation: &Situation<'_>) -> Option<Step> {
         }
         Next::Member(name) => {
             let act = Act::Defragment { member: name.clone() };
-            let step =
-                situation.act(act, "AlarmRaised", format!("defragmenting the database of member {name}"));
-            Some(step.remember(|record| {
-                record.relief.iter_mut().for_each(|relief| relief.pending.retain(|pending| *pending != name));
-            }))
+            let message = format!("defragmenting the database of member {name}");
+            Some(situation.act(act, "AlarmRaised", message))
         }
     }
+}
+
+/// What is to be remembered of an act that was carried out and that nobody can look at afterwards; none of all others. Who dies
+/// before it is remembered carries the act out again.
+pub fn settled(record: &Record, act: &Act) -> Option<Record> {
+    let mut record = record.clone();
+    match act {
+        Act::Compact { revision } => {
+            record.relief.as_mut().filter(|relief| relief.revision == *revision)?.compacted = true;
+        }
+        Act::Defragment { member } => {
+            let relief = record.relief.iter_mut().map(|relief| &mut relief.pending);
+            let schedule = record.defragmentation.iter_mut().map(|run| &mut run.pending);
+            relief.chain(schedule).for_each(|pending| pending.retain(|pending| pending != member));
+        }
+        _ => return None,
+    }
+    Some(record)
+}
+
+/// May space be made now, though it could not before? While the alarm is raised etcd takes nothing but deletions, so a newer
+/// revision is one. A quota counts when all members run with it.
+fn is_worth_it(situation: &Situation<'_>, relief: &ReliefRecord, aim: &Aim) -> bool {
+    let passed = situation.now.duration_since(relief.since);
+    let deleted = revision(situation) > relief.revision;
+    let has_room = |member: &Member<'_>| member.status().is_some_and(|status| !is_full(situation, status));
+    let larger = || situation.voters().all(has_room) && situation.outdated(aim.version).is_empty();
+    passed > RETRY || (passed > RETRY_SOON && (deleted || larger()))
+}
+
+/// The revision that all members have.
+fn revision(situation: &Situation<'_>) -> i64 {
+    situation.voters().filter_map(Member::status).map(|status| status.revision).min().unwrap_or_default()
+}
+
+fn compacting(revision: i64) -> String {
+    format!("The quota of the database is reached: history before revision {revision} is forgotten")
 }
 
 fn begin(situation: &Situation<'_>) -> Step {
@@ -54,12 +94,10 @@ fn begin(situation: &Situation<'_>) -> Step {
             format!("waiting for member {unfit} before space is made"),
         );
     }
-    let revision =
-        situation.voters().filter_map(Member::status).map(|status| status.revision).min().unwrap_or_default();
+    let revision = revision(situation);
     let pending = situation.voters().map(|member| member.name().to_owned()).collect();
-    let relief = ReliefRecord { revision, pending, since: situation.now, in_vain: false };
-    let message =
-        format!("The quota of the database is reached: history before revision {revision} is forgotten");
+    let relief = ReliefRecord { revision, pending, since: situation.now, compacted: false, in_vain: false };
+    let message = compacting(revision);
     let step = situation.act(Act::Compact { revision }, "AlarmRaised", message.clone());
     step.remember(|record| record.relief = Some(relief)).tell(EventNote::warning(event::ALARM, message))
 }

@@ -165,7 +165,7 @@ fn agreed(situation: &Situation<'_>, aim: &Aim) -> Step {
         .or_else(|| repair::begin(situation))
         .or_else(|| rollout::withdraw(situation, aim))
         .or_else(|| rollout::heal(situation, aim))
-        .or_else(|| alarm::step(situation))
+        .or_else(|| alarm::step(situation, aim))
         .or_else(|| cleanup::orphans(situation))
         .or_else(|| rollout::scale(situation, aim))
         .or_else(|| announce::after(situation))

@@ -49,13 +49,7 @@ pub(crate) fn step(situation: &Situation<'_>) -> Option<Step> {
         }
         Next::Member(name) => {
             let act = Act::Defragment { member: name.clone() };
-            let step = situation.act(act, reason, format!("defragmenting the database of member {name}"));
-            Some(step.remember(|record| {
-                record
-                    .defragmentation
-                    .iter_mut()
-                    .for_each(|run| run.pending.retain(|pending| *pending != name));
-            }))
+            Some(situation.act(act, reason, format!("defragmenting the database of member {name}")))
         }
     }
 }

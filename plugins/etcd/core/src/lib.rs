@@ -44,5 +44,6 @@ mod upgrade;
 mod upkeep;
 pub mod version;
 
+pub use alarm::settled;
 pub use decide::decide;
 pub use seed::RestoreOrder;

@@ -74,9 +74,12 @@ pub struct Pod {
     /// The annotation with the digest of what it was made from.
     pub digest: String,
     /// Why a container does not run, such as `ImagePullBackOff` or `CrashLoopBackOff`, or the pod is not scheduled
-    /// (`Unschedulable`).
+    /// (`Unschedulable`, or [`VOLUME_UNREACHABLE`]).
     pub waiting: Option<String>,
 }
+
+/// What a pod waits for whose volume is on none of the nodes: the one that had it is gone.
+pub const VOLUME_UNREACHABLE: &str = "VolumeUnreachable";
 
 /// `status.phase` of a pod.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]

@@ -4,14 +4,17 @@ use etcd_api::{RecoveryPolicy, SeedSource};
 
 use crate::{
     member::{Data, Member},
-    seed,
+    repair, seed,
     situation::{Situation, quorum},
     step::Step,
 };
 
-/// Voters whose data is there, whether they run or not.
+/// Voters whose data is there and can be reached, whether they run or not.
 pub(crate) fn possible(situation: &Situation<'_>) -> usize {
-    let there = |member: &&Member<'_>| matches!(member.data(), Data::Present | Data::Doomed | Data::Unborn);
+    let there = |member: &&Member<'_>| {
+        matches!(member.data(), Data::Present | Data::Doomed | Data::Unborn)
+            && !repair::is_out_of_reach(situation, member)
+    };
     situation.voters().filter(there).count()
 }
 

@@ -31,6 +31,9 @@ pub enum Refusal {
     /// No answer: it may have been carried out or not.
     #[error("{0}")]
     Unanswered(String),
+    /// No answer in time: it may still be under way.
+    #[error("{0}")]
+    Late(String),
 }
 
 impl Refusal {
@@ -39,7 +42,7 @@ impl Refusal {
         match self {
             Self::Outdated(_) | Self::Etcd(_) => SOON,
             Self::Busy { after, .. } => after.unwrap_or(LATER).max(SOON),
-            Self::Unanswered(_) => SOON * 2,
+            Self::Unanswered(_) | Self::Late(_) => SOON * 2,
             Self::Forbidden(_) => LATER,
         }
     }
@@ -58,7 +61,7 @@ impl Refusal {
             Self::Busy { why, .. } => {
                 Standing::Progressing { reason: "Throttled", message: format!("{doing}asked to wait: {why}") }
             }
-            Self::Outdated(_) | Self::Etcd(_) | Self::Unanswered(_) => return report,
+            Self::Outdated(_) | Self::Etcd(_) | Self::Unanswered(_) | Self::Late(_) => return report,
         };
         let mut report = report;
         if let Standing::Stalled { message, .. } = &standing {

@@ -1,15 +1,19 @@
 //! Members that are beyond help.
 
 use etcd_api::{LeaveReason, names::event};
+use jiff::SignedDuration;
 
 use crate::{
     decision::EventNote,
     leave,
     member::{Data, Member},
-    observed::Pod,
+    observed::{Pod, VOLUME_UNREACHABLE},
     situation::Situation,
     step::Step,
 };
+
+/// So long after it was asked to go a pod is still there only if nobody takes it away: twice the time that it is given.
+const OVERDUE: SignedDuration = SignedDuration::from_mins(1);
 
 /// The first voter that will not be of use any more.
 pub(crate) fn find<'s, 'a>(situation: &'s Situation<'a>) -> Option<(&'s Member<'a>, LeaveReason)> {
@@ -48,10 +52,21 @@ fn why(situation: &Situation<'_>, member: &Member<'_>) -> Option<LeaveReason> {
     let pod = member.pod?;
     let longer = |since| situation.now.duration_since(since) > situation.plan.replace_after;
     if let Some(since) = pod.terminating {
-        return longer(since).then_some(LeaveReason::Dead);
+        // A kubelet that works takes a pod away. Where none does, the member has been gone since it was last seen ready.
+        let overdue = situation.now.duration_since(since) > OVERDUE && !pod.ready;
+        let gone = if overdue { since.min(pod.ready_since) } else { since };
+        return longer(gone).then_some(LeaveReason::Dead);
     }
     let silent = !pod.ready && longer(pod.ready_since) && !member.is_healthy();
     (silent && !is_the_specs_fault(pod) && spec_is_good(situation, pod)).then_some(LeaveReason::Dead)
+}
+
+/// Is its volume on none of the nodes, and has been for long?
+pub(crate) fn is_out_of_reach(situation: &Situation<'_>, member: &Member<'_>) -> bool {
+    member.pod.is_some_and(|pod| {
+        pod.waiting.as_deref() == Some(VOLUME_UNREACHABLE)
+            && situation.now.duration_since(pod.ready_since) > situation.plan.replace_after
+    })
 }
 
 /// Would any other pod made from the same spec wait for the same thing?

@@ -161,7 +161,10 @@ pub(crate) fn withdraw(situation: &Situation<'_>, aim: &Aim) -> Option<Step> {
 pub(crate) fn step(situation: &Situation<'_>, aim: &Aim) -> Option<Step> {
     let all = candidates(situation, aim.version);
     let (member, how) = *all.iter().find(|(_, how)| *how != Outdated::Member)?;
-    if situation.has_alarm(AlarmKind::NoSpace) || situation.has_alarm(AlarmKind::Corrupt) {
+    let moves = all.iter().any(|(member, _)| member.meant() != Some(aim.version));
+    if situation.has_alarm(AlarmKind::Corrupt)
+        || (situation.has_alarm(AlarmKind::NoSpace) && !may_help(situation, moves))
+    {
         return Some(situation.wait(
             LATER,
             "AlarmRaised",
@@ -172,7 +175,6 @@ pub(crate) fn step(situation: &Situation<'_>, aim: &Aim) -> Option<Step> {
         let message = format!("waiting for member {unfit} before members are changed");
         return Some(situation.wait(SOON, "MemberNotReady", message));
     }
-    let moves = all.iter().any(|(member, _)| member.meant() != Some(aim.version));
     if let Some(step) = prepare(situation, aim, moves) {
         return Some(step);
     }
@@ -191,6 +193,11 @@ pub(crate) fn step(situation: &Situation<'_>, aim: &Aim) -> Option<Step> {
         return Some(step);
     }
     Some(touch(situation, member, how, aim.version))
+}
+
+/// May a change of the pods be what helps against the alarm `NOSPACE`? A larger quota is, where no space could be made.
+fn may_help(situation: &Situation<'_>, moves: bool) -> bool {
+    !moves && situation.record.relief.as_ref().is_some_and(|relief| relief.in_vain)
 }
 
 pub(crate) fn touch(situation: &Situation<'_>, member: &Member<'_>, how: Outdated, version: Version) -> Step {

@@ -196,7 +196,12 @@ fn check_pod(pod: &PodPolicy, spec: &EtcdClusterSpec, version: Option<Version>, 
     for variable in &pod.etcd_env {
         match variable.get("name").and_then(serde_json::Value::as_str) {
             None | Some("") => wrong.push(SpecError::NamelessVariable),
-            Some(name) if names::RESERVED_ENVIRONMENT.contains(&name) || is_set(name, &options) => {
+            Some(name)
+                if names::RESERVED_ENVIRONMENT.contains(&name)
+                    || is_set(name, &options)
+                    || (pod.persistent_volume_claim_spec.is_some()
+                        && names::RESERVED_WITH_CLAIM.contains(&name)) =>
+            {
                 wrong.push(SpecError::ReservedVariable(name.to_owned()));
             }
             Some(name) if name.starts_with("ETCD_EXPERIMENTAL_") && version.is_some_and(|v| v.minor >= 7) => {

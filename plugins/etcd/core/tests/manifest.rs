@@ -109,7 +109,9 @@ mod tests {
         let service = |name: &str| all.iter().find(|child| child["metadata"]["name"] == name).unwrap();
         assert_eq!(service("example")["spec"]["clusterIP"], "None");
         let tolerate = "service.alpha.kubernetes.io/tolerate-unready-endpoints";
-        assert_eq!(service("example")["metadata"]["annotations"][tolerate], "true");
+        for name in ["example", "example-client"] {
+            assert_eq!(service(name)["metadata"]["annotations"][tolerate], "true");
+        }
         let client = service("example-client");
         assert_eq!(client["spec"]["ports"][0]["port"], 2379);
         assert_eq!(client["spec"]["selector"], json!({"app": "etcd", "etcd_cluster": "example"}));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use etcd_api::{ChangeEnding, names::condition};
+use etcd_api::{ChangeEnding, Record, names::condition};
 use etcd_core::{
     act::{Act, HookPhase},
     decide,
@@ -10,7 +10,7 @@ use etcd_core::{
     naming::Place,
     observed::{Hook, HookState, View},
     refusal::Refusal,
-    scope,
+    scope, settled,
     spec::Plan,
 };
 use jiff::Timestamp;
@@ -159,7 +159,7 @@ impl Call<'_> {
         }
         let changed = decision.record != observed.record;
         if changed {
-            if let Err(error) = self.write(&decision) {
+            if let Err(error) = self.write(&decision.record) {
                 return Ok(self.refused(&decision, &refused::by_kubernetes(&error)));
             }
             publish(self.ctx, &decision.report.events);
@@ -176,6 +176,11 @@ impl Call<'_> {
         let hands = Hands { kube, certificates, gateway, speaker: speaker.as_deref() };
         if let Err(refusal) = hands.perform(&decision.act) {
             return Ok(self.refused(&decision, &refusal));
+        }
+        if let Some(record) = settled(&decision.record, &decision.act)
+            && let Err(error) = self.write(&record)
+        {
+            return Ok(self.refused(&decision, &refused::by_kubernetes(&error)));
         }
         if changed || decision.act != Act::Nothing {
             return Ok(Next::Again(Box::new(decision)));
@@ -236,8 +241,8 @@ impl Call<'_> {
     }
 
     /// Writes the record, if the object is still the one that was read.
-    fn write(&mut self, decision: &Decision) -> Result<(), KubeError> {
-        let record = serde_json::to_value(&decision.record)
+    fn write(&mut self, record: &Record) -> Result<(), KubeError> {
+        let record = serde_json::to_value(record)
             .map_err(|error| KubeError::Malformed(format!("the record cannot be written: {error}")))?;
         let known = self.object.status.get("record").unwrap_or(&Value::Null);
         let patch = json!({

@@ -6,7 +6,7 @@ use etcd_api::{Record, names::annotation};
 use etcd_core::{
     manifest,
     naming::Place,
-    observed::{Claim, Cluster, Observed, Pod, PodPhase, View},
+    observed::{Claim, Cluster, Observed, Pod, PodPhase, VOLUME_UNREACHABLE, View},
     spec::Plan,
     tls::Tls,
 };
@@ -163,7 +163,25 @@ fn waiting(object: &Value) -> Option<String> {
         .find(|reason| !passing.contains(reason));
     let unscheduled =
         condition(object, "PodScheduled").filter(|scheduled| text(scheduled, "/status") == "False");
-    reason.or_else(|| unscheduled.map(|scheduled| text(scheduled, "/reason"))).map(str::to_owned)
+    let placed = |scheduled| match is_on_no_node(text(scheduled, "/message")) {
+        true => VOLUME_UNREACHABLE,
+        false => text(scheduled, "/reason"),
+    };
+    reason.or_else(|| unscheduled.map(placed)).map(str::to_owned)
+}
+
+/// Does the scheduler say that no node has the pod's volume? It counts nodes by what speaks against each of them: `0/3 nodes are
+/// available: 1 node(s) had untolerated taint {node-role.kubernetes.io/control-plane: }, 2 node(s) had volume node affinity conflict.`
+/// A node that is full, cordoned or silent may be the one with the volume.
+fn is_on_no_node(message: &str) -> bool {
+    const ELSEWHERE: [&str; 2] =
+        ["volume node affinity conflict", "didn't match PersistentVolume's node affinity"];
+    let Some((_, against)) = message.split_once(" nodes are available: ") else { return false };
+    let against = against.split(". ").next().unwrap_or_default().trim_end_matches('.');
+    let elsewhere = |why: &str| ELSEWHERE.iter().any(|words| why.ends_with(words));
+    let reserved = |why: &str| why.contains("untolerated taint {node-role.kubernetes.io/");
+    let mut whys = against.split(", ");
+    whys.clone().any(elsewhere) && whys.all(|why| elsewhere(why) || reserved(why))
 }
 
 fn claim(object: &Value, owner: &str) -> Claim {
@@ -226,5 +244,33 @@ mod tests {
         assert_eq!(waiting(&with("ContainerCreating")), None);
         let conditions = json!([{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}]);
         assert_eq!(waiting(&json!({"status": {"conditions": conditions}})).as_deref(), Some("Unschedulable"));
+    }
+
+    #[test]
+    fn a_volume_is_out_of_reach_if_every_node_says_that_it_is_elsewhere() {
+        let why = |message: &str| {
+            let conditions = json!([
+                {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message},
+            ]);
+            waiting(&json!({"status": {"conditions": conditions}})).unwrap()
+        };
+        let gone = [
+            "0/2 nodes are available: 2 node(s) had volume node affinity conflict. preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling.",
+            "0/3 nodes are available: 1 node(s) had untolerated taint {node-role.kubernetes.io/control-plane: }, 2 node(s) had volume node affinity conflict.",
+            "0/1 nodes are available: 1 node(s) didn't match PersistentVolume's node affinity. no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.",
+        ];
+        for message in gone {
+            assert_eq!(why(message), VOLUME_UNREACHABLE, "{message}");
+        }
+        let there = [
+            "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) had volume node affinity conflict.",
+            "0/3 nodes are available: 1 node(s) were unschedulable, 2 node(s) had volume node affinity conflict.",
+            "0/3 nodes are available: 1 node(s) had untolerated taint {node.kubernetes.io/unreachable: }, 2 node(s) had volume node affinity conflict.",
+            "0/3 nodes are available: 1 node(s) had untolerated taint {node-role.kubernetes.io/control-plane: }, 2 Insufficient memory.",
+            "running PreBind plugin failed",
+        ];
+        for message in there {
+            assert_eq!(why(message), "Unschedulable", "{message}");
+        }
     }
 }

@@ -22,6 +22,7 @@ pub(crate) fn on_the_way(error: &HttpError) -> Refusal {
     match error.kind {
         HttpErrorKind::Denied | HttpErrorKind::Invalid => Refusal::Forbidden(why),
         HttpErrorKind::Throttled => Refusal::Busy { why, after: None },
+        HttpErrorKind::Timeout => Refusal::Late(why),
         _ => Refusal::Unanswered(why),
     }
 }

@@ -16,7 +16,7 @@ pub enum Start {
     Runs(Box<Disk>),
     /// It ends by itself.
     Ends(String),
-    /// An init container waits for something.
+    /// An init container waits for something, or the scheduler does.
     Waits,
 }
 
@@ -35,6 +35,9 @@ impl World {
     pub fn start(&self, pod: &str) -> Start {
         let Some(found) = self.objects.pods.get(pod) else { return Start::Waits };
         let Some(disk) = self.disk(pod) else { return Start::Waits };
+        if found.claim && self.objects.claims.get(pod).is_some_and(|claim| claim.unreachable) {
+            return Start::Waits;
+        }
         let Ok(version) = found.tagged().parse::<Version>() else {
             return Start::Ends("no such image".to_owned());
         };
@@ -144,7 +147,8 @@ impl World {
                 found.crashed = None;
                 found.seen.waiting = None;
                 found.seen.phase = etcd_core::observed::PodPhase::Running;
-                found.process = Some(Process { version, connected: true, settled: false });
+                found.process =
+                    Some(Process { version, quota: found.boot.quota, connected: true, settled: false });
                 let begun = found.boot.new.is_some();
                 let identity = disk.identity;
                 if let Some(own) = self.disk_mut(pod) {

@@ -10,7 +10,7 @@ use jiff::SignedDuration;
 use crate::{
     fault::Fault,
     scene::{Scene, Step, Who, spec},
-    world::World,
+    world::{QUOTA, World},
 };
 
 const OLD: &str = "3.5.35";
@@ -117,6 +117,23 @@ fn mishaps(claims: bool) -> Vec<Scene> {
     let fault = |fault, who| vec![Step::Fault(fault, who)];
     let scenes = [
         make("no space", 3, MIDDLE, claims, fault(|_| Fault::Fill, Who::Leader)),
+        make("keys fill the database", 3, MIDDLE, claims, {
+            let larger = |spec: &mut EtcdClusterSpec| {
+                let quota_backend_bytes = Some(8 * 1024 * 1024 * 1024);
+                spec.options = Some(EtcdOptions { quota_backend_bytes, ..EtcdOptions::default() });
+            };
+            vec![
+                keys_fill_it(),
+                Step::Fault(|_| Fault::Fill, Who::Leader),
+                Step::Spec("a larger quota", larger),
+            ]
+        }),
+        make("keys fill the database and are deleted", 3, MIDDLE, claims, {
+            let delete = Step::World("keys are deleted", |world| {
+                let _ = world.delete_keys();
+            });
+            vec![keys_fill_it(), Step::Fault(|_| Fault::Fill, Who::Leader), delete]
+        }),
         make("a follower's data differs", 3, MIDDLE, claims, fault(Fault::Corrupt, Who::Followers(1))),
         make("the leader's data differs", 3, MIDDLE, claims, fault(Fault::Corrupt, Who::Leader)),
         make("a follower is cut off", 3, MIDDLE, claims, fault(Fault::CutOff, Who::Followers(1))),
@@ -144,6 +161,10 @@ fn mishaps(claims: bool) -> Vec<Scene> {
         }),
     ];
     scenes.into_iter().flatten().collect()
+}
+
+fn keys_fill_it() -> Step {
+    Step::World("keys are what fills the database", |world| world.live = QUOTA)
 }
 
 fn deletions(claims: bool) -> Vec<Scene> {
@@ -244,11 +265,15 @@ fn recoveries() -> Vec<Scene> {
     let two_lost = || vec![Step::Fault(Fault::LoseClaim, Who::Followers(2))];
     let two_gone = || vec![Step::Fault(Fault::DeletePod, Who::Followers(2))];
     let all_lost = || vec![Step::Fault(Fault::LoseClaim, Who::All)];
+    let disks = |count| vec![Step::Fault(Fault::LoseDisk, Who::Followers(count))];
     let restored = || vec![Step::Backup("r-0"), Step::Fault(Fault::LoseClaim, Who::All), Step::Backup("r-1")];
     let scenes = [
         make("two of three lose their data", 3, MIDDLE, true, two_lost()),
         make("two of three are gone", 3, MIDDLE, false, two_gone()),
         make("all lose their data", 3, MIDDLE, true, all_lost()),
+        make("the disk of one is lost with its node", 3, MIDDLE, true, disks(1)),
+        make("the disks of two of three are lost with their nodes", 3, MIDDLE, true, disks(2)),
+        opted(make("the disks of two of three are lost with their nodes", 3, MIDDLE, true, disks(2))),
         opted(make("two of three lose their data", 3, MIDDLE, true, two_lost())),
         opted(make("two of three are gone", 3, MIDDLE, false, two_gone())),
         opted(make("all lose their data", 3, MIDDLE, true, all_lost())),

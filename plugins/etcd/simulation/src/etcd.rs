@@ -5,7 +5,7 @@ use etcd_core::observed::AlarmKind;
 
 use crate::{
     raft::{Entry, Leader, What},
-    world::World,
+    world::{QUOTA, World},
 };
 
 /// Why etcd did not do it.
@@ -193,17 +193,27 @@ impl World {
         Ok(())
     }
 
+    /// Clients delete keys: history may be all that is left of them.
+    ///
+    /// # Errors
+    /// As etcd tells them.
+    pub fn delete_keys(&mut self) -> Result<(), Refusal> {
+        self.live = QUOTA / 4;
+        self.propose(self.cluster().ok_or(NO_LEADER)?, What::Delete)
+    }
+
     /// Forgets history.
     ///
     /// # Errors
     /// As etcd tells them.
     pub fn compact(&mut self, cluster: Id) -> Result<(), Refusal> {
         self.propose(cluster, What::Compact)?;
+        let live = self.live;
         for pod in self.pod_names() {
             if self.identity(&pod).is_some_and(|(of, _)| of == cluster)
                 && let Some(disk) = self.disk_mut(&pod)
             {
-                disk.db_in_use = disk.db_in_use.min(QUARTER);
+                disk.db_in_use = disk.db_in_use.min(live);
             }
         }
         Ok(())
@@ -254,5 +264,3 @@ impl World {
         }
     }
 }
-
-const QUARTER: i64 = crate::world::QUOTA / 4;

@@ -23,6 +23,8 @@ pub enum Fault {
     LoseNode(String),
     /// The pod of a node that is gone is cleared away.
     ForcePod(String),
+    /// The node is deleted, its pod with it, and the volume was on its disk.
+    LoseDisk(String),
     /// Somebody deletes claim and pod.
     LoseClaim(String),
     /// The member is cut off from the others.
@@ -56,7 +58,7 @@ impl World {
             }
             all.extend([Fault::DeletePod(name()), Fault::Evict(name()), Fault::LoseNode(name())]);
             if pod.claim {
-                all.push(Fault::LoseClaim(name()));
+                all.extend([Fault::LoseClaim(name()), Fault::LoseDisk(name())]);
             }
             if let Some(process) = &pod.process {
                 all.push(Fault::Crash(name()));
@@ -99,6 +101,10 @@ impl World {
             }
             Fault::ForcePod(pod) => {
                 self.objects.pods.remove(pod);
+            }
+            Fault::LoseDisk(pod) => {
+                self.objects.pods.remove(pod);
+                self.objects.claim_mut(pod).into_iter().for_each(|claim| claim.unreachable = true);
             }
             Fault::LoseClaim(pod) => {
                 self.objects.pods.remove(pod);
@@ -157,7 +163,8 @@ impl World {
     fn volumes(&self) -> Vec<&Disk> {
         let pods = self.objects.pods.values();
         let own = pods.filter(|pod| !pod.claim && pod.seen.terminating.is_none() && !pod.seen.is_over());
-        let claims = self.objects.claims.values().filter(|claim| !claim.seen.terminating);
+        let claims =
+            self.objects.claims.values().filter(|claim| !claim.seen.terminating && !claim.unreachable);
         own.map(|pod| &pod.own).chain(claims.map(|claim| &claim.disk)).collect()
     }
 

@@ -7,7 +7,7 @@ use etcd_core::observed::{Claim, Pod, PodPhase, Secret};
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::raft::Disk;
+use crate::{raft::Disk, world::QUOTA};
 
 /// A pod, with what its node knows of it.
 #[derive(Debug, Clone, Hash)]
@@ -45,6 +45,8 @@ pub struct Boot {
     pub survivor: Option<String>,
     /// A backup is restored first.
     pub backup: bool,
+    /// How large the database may grow.
+    pub quota: i64,
 }
 
 /// etcd while it runs.
@@ -52,6 +54,8 @@ pub struct Boot {
 pub struct Process {
     /// The version of the program.
     pub version: String,
+    /// How large its database may grow.
+    pub quota: i64,
     /// Others reach it, and it them.
     pub connected: bool,
     /// It has been connected for longer than five seconds.
@@ -100,6 +104,7 @@ impl SimPod {
             own_url: option("initial-advertise-peer-urls").ok_or("the pod has no address for peers")?,
             backup: fetch.is_some() && survivor.is_none(),
             survivor,
+            quota: option("quota-backend-bytes").and_then(|bytes| bytes.parse().ok()).map_or(QUOTA, quota_of),
         };
         Ok(Self {
             seen,
@@ -120,6 +125,12 @@ impl SimPod {
     }
 }
 
+/// A quota in bytes as databases are counted here: etcd's own default is the one of those that are told none.
+fn quota_of(bytes: i64) -> i64 {
+    const DEFAULT: i64 = 2 * 1024 * 1024 * 1024;
+    bytes.saturating_mul(QUOTA) / DEFAULT
+}
+
 fn command(container: &Value, pointer: &str) -> Vec<String> {
     let words = container.pointer(pointer).and_then(Value::as_array);
     words.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
@@ -132,6 +143,8 @@ pub struct SimClaim {
     pub seen: Claim,
     /// The volume.
     pub disk: Disk,
+    /// The volume was on a node that is not there any more.
+    pub unreachable: bool,
 }
 
 /// The `EtcdCluster`.

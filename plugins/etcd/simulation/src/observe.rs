@@ -11,7 +11,7 @@ use etcd_core::{
 use crate::{
     objects::Objects,
     raft::State,
-    world::{NAME, NAMESPACE, QUOTA, UID, World},
+    world::{NAME, NAMESPACE, UID, World},
 };
 
 /// The object and what is seen, from these objects and from etcd as it is now; none if the object is gone.
@@ -98,11 +98,13 @@ fn answer(world: &World, pod: &str) -> Answer {
         leader: leader.map(|leader| leader.member),
         term: leader.map_or(0, |leader| leader.term),
         index: u64::try_from(disk.log.len()).unwrap_or(u64::MAX),
-        revision: i64::try_from(disk.state.values.len()).unwrap_or(i64::MAX),
+        revision: i64::try_from(disk.state.values.len())
+            .unwrap_or(i64::MAX)
+            .saturating_add(disk.state.deletions),
         learner,
         db_size: disk.db_size,
         db_in_use: disk.db_in_use,
-        db_quota: Some(QUOTA),
+        db_quota: Some(process.quota),
         downgrade: state.downgrade.filter(|_| new_enough).map(|minor| format!("3.{minor}.0")),
     }))
 }

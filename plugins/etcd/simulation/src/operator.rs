@@ -2,12 +2,14 @@
 
 use std::rc::Rc;
 
+use etcd_api::Record;
 use etcd_core::{
     act::Act,
     decide,
     decision::Decision,
     observed::{Etcd, Observed, View},
     refusal::Refusal,
+    settled,
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -45,6 +47,8 @@ enum Stage {
     /// The record is written.
     Recorded(Box<Round>),
     /// The act is done.
+    Done(Box<Round>),
+    /// What is to be remembered of it is written.
     Acted(Box<Round>),
 }
 
@@ -127,6 +131,7 @@ impl Operator {
             Stage::Idle => self.look(world),
             Stage::Decided(round) => self.record(world, round),
             Stage::Recorded(round) => self.act(world, round),
+            Stage::Done(round) => self.settle(world, round),
             Stage::Acted(round) => self.report(world, round),
         }
     }
@@ -228,19 +233,29 @@ impl Operator {
         }
     }
 
-    fn record(&mut self, world: &mut World, round: Box<Round>) {
+    fn record(&mut self, world: &mut World, mut round: Box<Round>) {
         if round.decision.record == round.observed.record {
             self.stage = Stage::Recorded(round);
             return;
         }
-        let (record, version) = (round.decision.record.clone(), round.version);
+        match self.write(world, round.decision.record.clone(), round.version) {
+            Ok(()) => {
+                round.version += 1;
+                self.stage = Stage::Recorded(round);
+            }
+            Err(end) => self.ended(world, end),
+        }
+    }
+
+    /// Writes a record over that of the object that was read.
+    fn write(&mut self, world: &mut World, record: Record, version: u64) -> Result<(), End> {
         self.say(|| {
             let change = record.change.as_ref().map(|change| format!("{:?} {}", change.kind, change.member));
             format!("{} record {}", clock(world), change.unwrap_or_default())
         });
         self.target = Target::Kubernetes;
         let overwrites = self.slip == Some(Slip::TrustsCache);
-        let result = self.call(world, |world| {
+        self.call(world, |world| {
             let Some(owner) = &world.objects.owner else {
                 return Err(Refusal::Outdated("not found".to_owned()));
             };
@@ -255,9 +270,17 @@ impl Operator {
             }
             world.remember();
             Ok(())
-        });
-        match result {
-            Ok(()) => self.stage = Stage::Recorded(round),
+        })
+    }
+
+    /// Remembers of an act that was carried out what nobody can look at.
+    fn settle(&mut self, world: &mut World, round: Box<Round>) {
+        let Some(record) = settled(&round.decision.record, &round.decision.act) else {
+            self.stage = Stage::Acted(round);
+            return;
+        };
+        match self.write(world, record, round.version) {
+            Ok(()) => self.stage = Stage::Acted(round),
             Err(end) => self.ended(world, end),
         }
     }
@@ -288,7 +311,7 @@ impl Operator {
             result
         });
         match result {
-            Ok(()) => self.stage = Stage::Acted(round),
+            Ok(()) => self.stage = Stage::Done(round),
             Err(End::Refused(refusal)) => {
                 let told = refusal.told_in(round.decision.report.clone());
                 if told != round.decision.report {

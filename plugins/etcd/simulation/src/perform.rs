@@ -6,7 +6,7 @@ use etcd_api::Id;
 use etcd_core::{
     act::{Act, HookPhase},
     decision::Report,
-    observed::{AlarmKind, Claim, Hook, HookState, Observed, Secret},
+    observed::{AlarmKind, Claim, Hook, HookState, Observed, Secret, VOLUME_UNREACHABLE},
     refusal::Refusal,
 };
 use serde_json::Value;
@@ -122,12 +122,16 @@ impl World {
 
     fn create_pod(&mut self, object: &Value) -> Result<(), String> {
         let uid = format!("pod-{}", self.unique());
-        let pod = SimPod::of(object, uid, UID, self.now)?;
+        let mut pod = SimPod::of(object, uid, UID, self.now)?;
         let name = pod.seen.name.clone();
         if self.objects.pods.contains_key(&name) {
             return Err(format!("pods {name:?} already exists"));
         }
-        if pod.claim && !self.objects.claims.contains_key(&name) {
+        let claim = self.objects.claims.get(&name).filter(|_| pod.claim);
+        if claim.is_some_and(|claim| claim.unreachable) {
+            pod.seen.waiting = Some(VOLUME_UNREACHABLE.to_owned());
+        }
+        if pod.claim && claim.is_none() {
             self.violate(format!("the pod {name} wants a claim that is not there"));
         }
         *self.created.entry(format!("pod {name}")).or_default() += 1;
@@ -153,7 +157,9 @@ impl World {
             digest: text("/metadata/annotations/etcd.database.coreos.com~1digest"),
         };
         *self.created.entry(format!("claim {name}")).or_default() += 1;
-        self.objects.claims.insert(name, Rc::new(SimClaim { seen, disk: Disk::default() }));
+        self.objects
+            .claims
+            .insert(name, Rc::new(SimClaim { seen, disk: Disk::default(), unreachable: false }));
         self.object_changed();
         Ok(())
     }

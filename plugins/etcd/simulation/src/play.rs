@@ -19,6 +19,8 @@ use crate::{
 const MOMENT: SignedDuration = SignedDuration::from_millis(200);
 /// How long nothing may happen until it is taken for rest.
 const REST: SignedDuration = SignedDuration::from_mins(14);
+/// The same where nothing happens but attempts to make space.
+const PAUSE: SignedDuration = SignedDuration::from_mins(2);
 /// How late the operator may be woken when nothing happens.
 const LATE: SignedDuration = SignedDuration::from_mins(3);
 /// Things that happen until it is taken for unrest.
@@ -129,7 +131,10 @@ impl Play {
 
     /// Is it time for the next step?
     fn is_over(&self) -> bool {
-        let rest = self.world.now.duration_since(self.quiet_since) >= REST;
+        let relief = self.world.objects.owner.as_ref().and_then(|owner| owner.record.relief.as_ref());
+        // Space that could not be made is tried again every ten minutes.
+        let in_vain = relief.is_some_and(|relief| relief.in_vain);
+        let rest = self.world.now.duration_since(self.quiet_since) >= if in_vain { PAUSE } else { REST };
         self.haste.map_or(rest, |moments| moments == 0)
     }
 

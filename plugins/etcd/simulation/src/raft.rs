@@ -43,6 +43,8 @@ pub enum What {
     Downgrade(Option<u32>),
     /// An alarm is raised or taken back.
     Alarm(Id, AlarmKind, bool),
+    /// A client deletes a key.
+    Delete,
     /// History is forgotten.
     Compact,
     /// The first entry of a leader.
@@ -112,6 +114,8 @@ pub struct State {
     pub old_form: bool,
     /// Values of clients.
     pub values: Vec<u32>,
+    /// How many keys clients deleted.
+    pub deletions: i64,
 }
 
 impl Disk {
@@ -160,6 +164,7 @@ impl State {
             What::Downgrade(to) => self.downgrade = *to,
             What::Alarm(id, kind, true) => self.alarms.push((*id, *kind)),
             What::Alarm(id, kind, false) => self.alarms.retain(|alarm| *alarm != (*id, *kind)),
+            What::Delete => self.deletions += 1,
             What::Compact | What::Nothing => {}
         }
     }

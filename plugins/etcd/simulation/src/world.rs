@@ -47,6 +47,8 @@ pub struct World {
     pub full: bool,
     /// The next uid and the next value of a client.
     pub counter: u64,
+    /// What databases take up when history is forgotten.
+    pub live: i64,
     /// Values that clients were told are kept, by cluster.
     pub kept: Vec<(Id, u32)>,
     /// How many faults there were.
@@ -129,6 +131,7 @@ impl World {
             missing_images: Vec::new(),
             full: false,
             counter: 0,
+            live: QUOTA / 4,
             kept: Vec::new(),
             faults: 0,
             destroyed: Vec::new(),

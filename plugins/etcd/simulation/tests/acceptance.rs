@@ -366,6 +366,41 @@ mod tests {
     }
 
     #[test]
+    fn a_larger_quota_helps_where_forgetting_history_does_not() {
+        let play = well("keys fill the database, with claims");
+        let standing = format!("{:?}", play.world.standing);
+        assert!(standing.contains("Ready"), "{standing}");
+        assert_eq!(lines(&play, "DeletePod").len(), 3, "each member once, and none for another reason");
+        assert_eq!(lines(&play, "Disarm").len(), 1);
+        assert_eq!(lines(&play, "Compact").len(), 2);
+    }
+
+    #[test]
+    fn space_is_made_again_soon_after_keys_are_deleted() {
+        let play = well("keys fill the database and are deleted, with claims");
+        assert_eq!(lines(&play, "Disarm").len(), 1);
+        let deleted = play.trace.iter().flatten().position(|line| line.contains("keys are deleted")).unwrap();
+        let after: Vec<&String> = play.trace.iter().flatten().skip(deleted).collect();
+        assert_eq!(after.iter().filter(|line| line.contains("Compact")).count(), 1, "{after:#?}");
+        assert!(lines(&play, "DeletePod").is_empty());
+    }
+
+    #[test]
+    fn a_member_whose_disk_is_lost_with_its_node_is_replaced() {
+        let play = well("the disk of one is lost with its node, with claims");
+        assert_eq!(told(&play, "Replacing Dead Member").len(), 1);
+        assert_eq!(told(&play, "Member Removed").len(), 1);
+    }
+
+    #[test]
+    fn a_quorum_that_is_lost_with_the_disks_of_nodes_is_recovered_if_that_is_asked_for() {
+        let stays = well("the disks of two of three are lost with their nodes, with claims");
+        assert!(!stays.world.conditions["Available"].0);
+        let back = well("the disks of two of three are lost with their nodes, with claims, recovered");
+        assert_eq!(told(&back, "Cluster Recovered").len(), 1);
+    }
+
+    #[test]
     fn a_database_near_its_quota_is_looked_at_more_often() {
         use etcd_core::{decide, observed::View};
         let mut play = well("three members, with claims");

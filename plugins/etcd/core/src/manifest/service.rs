@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use etcd_api::names::{self, label};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{cluster_labels, head};
 use crate::{naming::Place, observed::Cluster};
 
-/// Makes names of members known before they are ready. Kubernetes reads the field now, scripts the annotation.
+/// CoreOS's operator has it on both Services. Kubernetes reads `publishNotReadyAddresses` by now, which only the members' has: clients
+/// are led to members that are ready.
 const TOLERATE_UNREADY: &str = "service.alpha.kubernetes.io/tolerate-unready-endpoints";
 
 /// What the Service for clients selects: every ready member, and while the cluster is being begun anew only members of the
@@ -29,10 +30,7 @@ pub fn children(cluster: &Cluster, only: Option<u32>, voters: usize) -> Vec<Valu
     let peer =
         json!({"name": "peer", "port": names::PEER_PORT, "targetPort": names::PEER_PORT, "protocol": "TCP"});
 
-    let mut members = head(cluster, "v1", "Service", &place.member_service());
-    if let Some(metadata) = members.get_mut("metadata").and_then(Value::as_object_mut) {
-        metadata.insert("annotations".to_owned(), json!({TOLERATE_UNREADY: "true"}));
-    }
+    let mut members = service(cluster, &place.member_service());
     members.insert(
         "spec".to_owned(),
         json!({
@@ -43,7 +41,7 @@ pub fn children(cluster: &Cluster, only: Option<u32>, voters: usize) -> Vec<Valu
         }),
     );
 
-    let mut clients = head(cluster, "v1", "Service", &place.client_service());
+    let mut clients = service(cluster, &place.client_service());
     let selector = client_selector(&cluster.name, only);
     clients.insert("spec".to_owned(), json!({"ports": [client], "selector": selector}));
 
@@ -55,4 +53,12 @@ pub fn children(cluster: &Cluster, only: Option<u32>, voters: usize) -> Vec<Valu
         children.push(Value::Object(budget));
     }
     children
+}
+
+fn service(cluster: &Cluster, name: &str) -> Map<String, Value> {
+    let mut service = head(cluster, "v1", "Service", name);
+    if let Some(metadata) = service.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.insert("annotations".to_owned(), json!({TOLERATE_UNREADY: "true"}));
+    }
+    service
 }
