@@ -121,6 +121,7 @@ fn play(look: Look<'_>, store: &mut Store, work: &Path) -> Result<()> {
     if look.value(RESOURCE, r#"{.status.conditions[?(@.type=="Available")].lastUpdateTime}"#).is_empty() {
         bail!("the condition does not tell when it was last updated");
     }
+    refusals::changes(look, RESOURCE)?;
     let address = format!("{}:2379", look.value("service/example-client", "{.spec.clusterIP}"));
     Client::new(&address).put("greeting", "hello")?;
     let mut rows = Rows { traffic: Traffic::start(&address), rows: Vec::new() };

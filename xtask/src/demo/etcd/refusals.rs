@@ -26,6 +26,11 @@ pub(super) fn play(look: Look<'_>, work: &Path) -> Result<()> {
         ("wrong", json!({"size": 1, "version": "latest"}), "released version"),
         ("wrong", json!({"size": 1, "version": "3"}), "released version"),
         ("wrong", json!({"size": 1, "backup": {}}), "unknown field"),
+        (
+            "wrong",
+            json!({"size": 1, "pod": {"etcdEnv": [{"name": "ETCD_WAL_DIR", "value": "/wal"}]}}),
+            "reserved",
+        ),
     ];
     for (name, spec, words) in &wrong {
         refused(look, work, &cluster(name, spec), words)?;
@@ -35,6 +40,26 @@ pub(super) fn play(look: Look<'_>, work: &Path) -> Result<()> {
     refused(look, work, &object("EtcdRestore", "example", &spec), "name")?;
     say(&format!("seen: the API server itself refuses {} objects that cannot be", wrong.len() + 1));
     taken(look, work, &cluster("v", &json!({"size": 1, "version": "v3.6.16"})))
+}
+
+/// Changes of a cluster of 3.5 without TLS that cannot be carried out.
+///
+/// # Errors
+/// As above.
+pub(super) fn changes(look: Look<'_>, resource: &str) -> Result<()> {
+    let wrong = [
+        (json!({"version": "3.7.3"}), "one minor at a time"),
+        (json!({"version": "v3.3.27"}), "released version"),
+        (json!({"TLS": {"managed": {}}}), "TLS"),
+        (json!({"size": 8}), "spec.size"),
+    ];
+    for (spec, words) in &wrong {
+        let patch = json!({"spec": spec}).to_string();
+        let change = ["patch", resource, "--dry-run=server", "--type=merge", "--patch", &patch];
+        refusal(look.kubectl(&change).map(drop), &patch, words)?;
+    }
+    say(&format!("seen: the API server itself refuses {} changes that cannot be carried out", wrong.len()));
+    Ok(())
 }
 
 fn cluster(name: &str, spec: &Value) -> Value {
@@ -54,9 +79,13 @@ fn taken(look: Look<'_>, work: &Path, object: &Value) -> Result<()> {
 }
 
 fn refused(look: Look<'_>, work: &Path, object: &Value, words: &str) -> Result<()> {
-    match taken(look, work, object) {
-        Ok(()) => bail!("the API server takes {object}"),
+    refusal(taken(look, work, object), &object.to_string(), words)
+}
+
+fn refusal(tried: Result<()>, what: &str, words: &str) -> Result<()> {
+    match tried {
+        Ok(()) => bail!("the API server takes {what}"),
         Err(error) if error.to_string().contains(words) => Ok(()),
-        Err(error) => bail!("{object} should be refused because of {words}: {error}"),
+        Err(error) => bail!("{what} should be refused because of {words}: {error}"),
     }
 }
