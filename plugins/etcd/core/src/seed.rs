@@ -11,7 +11,7 @@ use crate::{
     manifest::{self, PodRequest, Snapshot, Start},
     member::{Data, Member},
     naming::member_name,
-    observed::{Observed, Pod, Status, View},
+    observed::{Observed, PodPhase, Status, View},
     planted::{self, Defect},
     repair,
     situation::Situation,
@@ -88,12 +88,8 @@ pub(crate) fn go_on(situation: &Situation<'_>, change: &Change) -> Step {
             .remember(|record| record.change = None);
     };
     let member = Member::apart(record, situation.observed);
-    if is_in_vain(situation, change, &member) {
-        return give_up(
-            situation,
-            change,
-            "the first member on the data of the backup did not come up in 30 minutes",
-        );
+    if let Some(why) = in_vain(situation, change, &member) {
+        return give_up(situation, change, why);
     }
     let stays = member.data() == Data::Present && member.pod.is_some_and(|pod| pod.terminating.is_none());
     if let Some(status) = member.status().filter(|status| stays && status.leader == Some(status.member_id)) {
@@ -109,13 +105,25 @@ pub(crate) fn go_on(situation: &Situation<'_>, change: &Change) -> Step {
     make(situation, change, &member)
 }
 
-/// Is there no sense any more in waiting for a member on the data of a backup? There is as long as there is nothing else to go on
-/// with, unless it runs and ends: a node that is gone says nothing against the backup.
-fn is_in_vain(situation: &Situation<'_>, change: &Change, member: &Member<'_>) -> bool {
+/// Why there is no sense any more in waiting for a member on the data of a backup. There is as long as there is nothing else to go on
+/// with, unless it runs and ends: a node that is gone says nothing against the backup. Nobody sends the backup any more when its
+/// `EtcdRestore` is gone, or is another one by now: then only a member that has its data already is waited for.
+fn in_vain(situation: &Situation<'_>, change: &Change, member: &Member<'_>) -> Option<&'static str> {
+    let restore = change.source.restore.as_ref()?;
     let late = situation.now.duration_since(change.since) > RESTORE_DEADLINE;
-    let ends = |pod: &Pod| pod.waiting.is_some() && !repair::is_the_specs_fault(pod);
+    let ends = member.pod.is_some_and(|pod| pod.waiting.is_some() && !repair::is_the_specs_fault(pod));
+    let asked = situation.observed.restore.as_ref().is_some_and(|order| order.uid == *restore);
+    if !asked && (late || ends || !has_data(member)) {
+        return Some("its EtcdRestore is gone, failed, or is another one by now");
+    }
     let goes_on = situation.record.cluster_id.is_some();
-    change.source.restore.is_some() && late && (goes_on || member.pod.is_some_and(ends))
+    (late && (goes_on || ends))
+        .then_some("the first member on the data of the backup did not come up in 30 minutes")
+}
+
+/// Is the data of the backup where etcd looks for it? The containers that put it there run before the pod counts as running.
+fn has_data(member: &Member<'_>) -> bool {
+    member.pod.is_some_and(|pod| !matches!(pod.phase, PodPhase::Pending) && !pod.is_over())
 }
 
 /// The claim and the pod. Until the member is believed, nothing that it held was promised to anybody, so what is lost of it is

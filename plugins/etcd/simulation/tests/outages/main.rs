@@ -5,6 +5,8 @@ mod first;
 #[cfg(test)]
 mod members;
 #[cfg(test)]
+mod restores;
+#[cfg(test)]
 mod stage;
 #[cfg(test)]
 mod versions;
