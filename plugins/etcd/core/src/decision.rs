@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use etcd_api::{ClusterStatus, Record};
+use etcd_api::{ClusterStatus, Record, names};
 use serde_json::Value;
 
 use crate::act::Act;
@@ -66,6 +66,11 @@ impl EventNote {
     /// Something happened as it should.
     pub(crate) fn normal(reason: &'static str, message: String) -> Self {
         Self { warning: false, reason, message }
+    }
+
+    /// A member was added, the first one as well: in the old operator's words.
+    pub(crate) fn added(member: &str) -> Self {
+        Self::normal(names::event::MEMBER_ADDED, format!("New member {member} added to cluster"))
     }
 
     /// Something is wrong.

@@ -1,6 +1,6 @@
 //! A member joins: its claim is made, it is added as learner, started, and promoted when it knows what the others know.
 
-use etcd_api::{Change, ChangeKind, LeaveReason, MemberRecord, SeedSource, names::event};
+use etcd_api::{Change, ChangeKind, LeaveReason, MemberRecord, SeedSource};
 
 use crate::{
     act::Act,
@@ -92,14 +92,13 @@ fn arrive(situation: &Situation<'_>, change: &Change, member: &Member<'_>) -> St
     if !member.is_fit() && !late && repair::find(situation).is_none() {
         return situation.wait(SOON, "MembershipChanging", format!("waiting until member {name} is ready"));
     }
-    let message = format!("New member {name} added to cluster");
     let step = situation.note("MembershipChanging", format!("member {name} votes"));
     let step = step.remember(|record| {
         record.change = None;
         // One that got its vote and does not come up is repaired, and no other one has to wait for it.
         record.failed_joins = None;
     });
-    step.tell(EventNote::normal(event::MEMBER_ADDED, message))
+    step.tell(EventNote::added(name))
 }
 
 /// Why there is no sense in it any more.

@@ -300,6 +300,7 @@ fn believe(situation: &Situation<'_>, change: &Change, member: &Member<'_>, stat
             member.voter = true;
         }
     });
+    let step = step.tell(EventNote::added(&name));
     if change.source.is_empty() {
         return step;
     }

@@ -64,8 +64,23 @@ fn condition(change: &ConditionChange) -> Condition {
 
 /// Tells events, at once: they belong to the record that was just written.
 pub(crate) fn publish(ctx: &Context, events: &[EventNote]) {
-    for note in events {
-        let event = if note.warning { Event::warning } else { Event::normal };
-        ctx.publish(&event(note.reason, note.message.trim_end()));
+    events.iter().for_each(|note| ctx.publish(&event(note)));
+}
+
+/// An event, word for word and blank for blank: scripts compare them.
+fn event(note: &EventNote) -> Event {
+    let event = if note.warning { Event::warning } else { Event::normal };
+    event(note.reason, note.message.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_keeps_the_blank_that_the_old_operators_sentence_ends_with() {
+        let message = "Member example-a upgraded from 3.5.35 to 3.6.16 ".to_owned();
+        let note = EventNote { warning: false, reason: "Member Upgraded", message: message.clone() };
+        assert_eq!(event(&note).message, message);
     }
 }

@@ -49,7 +49,9 @@ mod tests {
         assert_eq!(lines(&play, "MemberAdd").len(), 2);
         assert!(lines(&play, "MemberAdd").iter().all(|line| line.contains("learner: true")));
         assert_eq!(lines(&play, "MemberPromote").len(), 2);
-        assert_eq!(told(&play, "New Member Added").len(), 2);
+        let added = told(&play, "New Member Added");
+        assert_eq!(added.len(), 3, "the first one as well: {added:?}");
+        assert!(added.iter().all(|told| told.ends_with(" added to cluster")), "{added:?}");
         let status = play.world.status.as_ref().unwrap();
         assert_eq!((status.phase.as_str(), status.size), ("Running", 3));
         assert_eq!((status.service_name.as_str(), status.client_port), ("example-client", 2379));
@@ -68,7 +70,7 @@ mod tests {
                 && replaced[0].ends_with(" is being replaced")
         );
         assert_eq!(told(&play, "Member Removed").len(), 1);
-        assert_eq!(told(&play, "New Member Added").len(), 3);
+        assert_eq!(told(&play, "New Member Added").len(), 4);
         assert!(!play.world.kept.is_empty());
     }
 
