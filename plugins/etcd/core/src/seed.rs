@@ -276,8 +276,7 @@ pub(crate) fn token(uid: &str, incarnation: u32) -> String {
 
 /// The first member answers and leads: from now on it is the cluster.
 fn believe(situation: &Situation<'_>, change: &Change, member: &Member<'_>, status: &Status) -> Step {
-    if change.source.revision.is_some_and(|revision| status.revision < revision) {
-        let why = format!("the data has revision {}, not what was promised", status.revision);
+    if let Some(why) = is_older(situation, change, member, status) {
         return give_up(situation, change, &why);
     }
     let (name, incarnation) = (member.name().to_owned(), member.record.incarnation);
@@ -309,6 +308,23 @@ fn believe(situation: &Situation<'_>, change: &Change, member: &Member<'_>, stat
         None => "the data of a backup".to_owned(),
     };
     step.tell(EventNote::normal(event::CLUSTER_RECOVERED, format!("Member {name} goes on with {from}")))
+}
+
+/// Why the data is not what was promised. What is restored has its revision moved on, and must not count as newer for that.
+fn is_older(
+    situation: &Situation<'_>,
+    change: &Change,
+    member: &Member<'_>,
+    status: &Status,
+) -> Option<String> {
+    let revision = change.source.revision?;
+    let least = manifest::restored_revision(revision, member.meant().unwrap_or(situation.plan.version));
+    (status.revision < least).then(|| {
+        format!(
+            "a member on the data has revision {}, and from revision {revision} it would have {least}",
+            status.revision
+        )
+    })
 }
 
 /// The new first member is not to be; the cluster goes on with what it has. What was made is cleaned up as of another

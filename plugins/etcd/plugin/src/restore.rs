@@ -213,6 +213,9 @@ fn check(
     place: &Place,
     status: RestoreStatus,
 ) -> Result<Outcome, Error> {
+    if let Some(why) = too_old(object, place) {
+        return Ok(object.failed(status, why));
+    }
     let proof = Proof { sha256: object.spec.sha256.clone(), sha256_trailer: true };
     let task = Transfer::Check { store: place.store.clone(), key: place.path.clone(), proof };
     let progress = match ctx.blob().transfer(CHECK, 0, &task) {
@@ -245,6 +248,18 @@ fn check(
     }
 }
 
+/// Why the backup cannot have the revision that is asked for, where its name tells.
+fn too_old(object: &RestoreObject, place: &Place) -> Option<String> {
+    let (asked, known) = (object.spec.revision?, revision_of_key(place)?);
+    (asked > known).then(|| format!("the backup is of revision {known}, and spec.revision asks for {asked}"))
+}
+
+/// The revision that the key of a backup tells: those of backups that repeat do.
+fn revision_of_key(place: &Place) -> Option<i64> {
+    let (path, _) = place.path.rsplit_once("_v")?;
+    Some(Key::read(path, &place.path)?.revision)
+}
+
 /// The version of etcd that the backup is of, where it tells.
 ///
 /// # Errors
@@ -265,15 +280,11 @@ fn artefact(
     progress: &Progress,
     version: Option<Version>,
 ) -> Artefact {
-    // Keys of backups that repeat tell their revision; without a word about it, any is believed.
-    let of_key = || {
-        let (path, _) = place.path.rsplit_once("_v")?;
-        Some(Key::read(path, &place.path)?.revision)
-    };
     Artefact {
         uri: place.uri(&place.path),
         size: i64::try_from(progress.bytes).unwrap_or(i64::MAX),
-        revision: object.spec.revision.or_else(of_key).unwrap_or(1),
+        // Without a word about it, any is believed.
+        revision: object.spec.revision.or_else(|| revision_of_key(place)).unwrap_or(1),
         sha256: progress.sha256.clone().unwrap_or_default(),
         etcd_version: version.map(|version| version.to_string()).unwrap_or_default(),
         ..Artefact::default()

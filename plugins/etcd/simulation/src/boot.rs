@@ -1,5 +1,7 @@
 //! How etcd starts, and when it does not.
 
+use std::rc::Rc;
+
 use etcd_api::Id;
 use etcd_core::version::Version;
 
@@ -74,16 +76,17 @@ impl World {
         let Some(token) = &boot.new else { return self.join(boot, version) };
         let cluster = hash(&[&boot.own_url, token]);
         let member = hash(&[&boot.own_url, token, "member"]);
-        let values = match (&boot.survivor, boot.backup, &self.backup) {
+        let (values, moved) = match (&boot.survivor, boot.backup, &self.backup) {
             (Some(survivor), _, _) => {
                 if self.connected(survivor).is_none() {
                     return Start::Waits;
                 }
-                self.state(survivor).values.clone()
+                let state = self.state(survivor);
+                (state.values.clone(), state.moved + boot.moved)
             }
-            (None, true, Some(backup)) => backup.values.clone(),
+            (None, true, Some(backup)) => (backup.values.clone(), boot.moved),
             (None, true, None) => return Start::Waits,
-            (None, false, _) => Vec::new(),
+            (None, false, _) => (Vec::new(), 0),
         };
         let add = What::Add { id: member, peer_url: boot.own_url.clone(), learner: false };
         let whats = std::iter::once(add).chain(values.into_iter().map(What::Write));
@@ -95,6 +98,7 @@ impl World {
             ..Disk::default()
         };
         whats.for_each(|what| disk.push(Entry { term: 1, what }));
+        Rc::make_mut(&mut disk.state).moved = moved;
         Start::Runs(Box::new(disk))
     }
 

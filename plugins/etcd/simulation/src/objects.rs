@@ -47,6 +47,8 @@ pub struct Boot {
     pub backup: bool,
     /// How large the database may grow.
     pub quota: i64,
+    /// How far what is restored moves the revision on.
+    pub moved: i64,
 }
 
 /// etcd while it runs.
@@ -77,6 +79,10 @@ impl SimPod {
             let endpoint = line.iter().find_map(|word| word.strip_prefix("--endpoints="))?;
             endpoint.split_once("://")?.1.split_once('.').map(|(member, _)| member.to_owned())
         });
+        let tool =
+            containers.iter().find(|container| container.get("name") == Some(&"restore-datadir".into()));
+        let tool = tool.map(|container| command(container, "/command")).unwrap_or_default();
+        let moved = tool.iter().find_map(|word| word.strip_prefix("--bump-revision=")?.parse().ok());
         let line = command(object, "/spec/containers/0/command");
         let option = |name: &str| {
             line.iter().find_map(|word| word.strip_prefix(&format!("--{name}="))).map(str::to_owned)
@@ -105,6 +111,7 @@ impl SimPod {
             backup: fetch.is_some() && survivor.is_none(),
             survivor,
             quota: option("quota-backend-bytes").and_then(|bytes| bytes.parse().ok()).map_or(QUOTA, quota_of),
+            moved: moved.unwrap_or(0),
         };
         Ok(Self {
             seen,

@@ -98,9 +98,7 @@ fn answer(world: &World, pod: &str) -> Answer {
         leader: leader.map(|leader| leader.member),
         term: leader.map_or(0, |leader| leader.term),
         index: u64::try_from(disk.log.len()).unwrap_or(u64::MAX),
-        revision: i64::try_from(disk.state.values.len())
-            .unwrap_or(i64::MAX)
-            .saturating_add(disk.state.deletions),
+        revision: disk.state.revision(),
         learner,
         db_size: disk.db_size,
         db_in_use: disk.db_in_use,

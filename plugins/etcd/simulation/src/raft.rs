@@ -116,6 +116,8 @@ pub struct State {
     pub values: Vec<u32>,
     /// How many keys clients deleted.
     pub deletions: i64,
+    /// How far the revision was moved on when the data was restored.
+    pub moved: i64,
 }
 
 impl Disk {
@@ -171,6 +173,12 @@ impl State {
 
     fn each(&mut self, id: Id, change: impl Fn(&mut Listed)) {
         self.members.iter_mut().filter(|member| member.id == id).for_each(change);
+    }
+
+    /// The newest revision.
+    pub fn revision(&self) -> i64 {
+        let values = i64::try_from(self.values.len()).unwrap_or(i64::MAX);
+        self.moved.saturating_add(values).saturating_add(self.deletions)
     }
 
     /// A member by identifier.

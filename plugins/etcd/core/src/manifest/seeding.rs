@@ -7,7 +7,7 @@ use etcd_api::names;
 use serde_json::{Value, json};
 
 use super::{DATA_DIRECTORY, DATA_MOUNT, DATA_VOLUME, PROGRAMS, flags::initial_cluster, pod::PodRequest};
-use crate::{naming::Place, tls::Use};
+use crate::{naming::Place, tls::Use, version::Version};
 
 /// Where a snapshot comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub enum Snapshot {
 }
 
 /// How far the revision is moved, so that no client takes old data for new: `etcdutl`'s own recommendation.
-const REVISION_BUMP: u64 = 1_000_000_000;
+const REVISION_BUMP: i64 = 1_000_000_000;
 const SNAPSHOT: &str = "/var/etcd/snapshot.db";
 const RESTORED: &str = "/var/etcd/restored";
 const RECEIVER: &str = "/var/etcd/receiver";
@@ -108,12 +108,21 @@ fn restore(request: &PodRequest<'_>, token: &str) -> Vec<String> {
         format!("--initial-cluster-token={token}"),
         format!("--initial-advertise-peer-urls={}", place.peer_url(member, peers)),
     ];
-    // 3.5 has had it since 3.5.10.
-    if request.version.minor >= 6 || request.version.minor == 5 && request.version.patch >= 10 {
+    if moves_revision(request.version) {
         command.push(format!("--bump-revision={REVISION_BUMP}"));
         command.push("--mark-compacted".to_owned());
     }
     command
+}
+
+/// Does the restore tool of this version move revisions on? That of 3.5 has done so since 3.5.10.
+fn moves_revision(version: Version) -> bool {
+    version.minor >= 6 || version.minor == 5 && version.patch >= 10
+}
+
+/// The revision of data that was restored by the tool of this version from a snapshot at this revision.
+pub fn restored_revision(snapshot: i64, version: Version) -> i64 {
+    snapshot.saturating_add(if moves_revision(version) { REVISION_BUMP } else { 0 })
 }
 
 pub(super) fn shell(request: &PodRequest<'_>, name: &str, script: &str) -> Value {

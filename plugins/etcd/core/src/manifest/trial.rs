@@ -168,6 +168,11 @@ impl Trial {
         ]
     }
 
+    /// The revision that a member on the data of a backup at this revision has at least.
+    pub fn restored(&self, revision: i64) -> i64 {
+        seeding::restored_revision(revision, self.version)
+    }
+
     /// What the status of the pod tells.
     pub fn verdict(&self, pod: &Value) -> Verdict {
         if let Some(end) = ended(pod, "/status/containerStatuses", WITNESS) {

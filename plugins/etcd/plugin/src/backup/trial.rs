@@ -60,15 +60,14 @@ impl Backup<'_> {
             None => Verdict::Waits("it is being made".to_owned()),
         };
         let left = deadline(since).duration_since(self.now);
+        // What is restored has its revision moved on: that alone makes nothing newer.
+        let least = trial.restored(artefact.revision);
         let message = match verdict {
-            Verdict::Runs(revision) if revision >= artefact.revision => {
+            Verdict::Runs(revision) if revision >= least => {
                 return Ok(self.succeeded(known, run.due, artefact, Verification::Restore));
             }
             Verdict::Runs(revision) => {
-                let why = format!(
-                    "a member that was started from it has revision {revision}, not {}",
-                    artefact.revision
-                );
+                let why = is_older(revision, artefact.revision, least);
                 return Ok(self.failed(self.condemn(known, &run, true), run, why));
             }
             Verdict::Fails(why) => {
@@ -123,6 +122,12 @@ impl Backup<'_> {
         let spec = found.get("spec").cloned().unwrap_or_default();
         Ok(serde_json::from_value(spec).map_err(|error| format!("EtcdCluster {}: {error}", cluster.name)))
     }
+}
+
+fn is_older(revision: i64, of: i64, least: i64) -> String {
+    format!(
+        "a member that was started from it has revision {revision}, and from revision {of} it would have {least}"
+    )
 }
 
 fn deadline(since: Timestamp) -> Timestamp {

@@ -15,19 +15,19 @@ use crate::{
     definitions,
 };
 
-const STORE: &str = "s3+http://minio.default.svc:9000/backups";
-const KEY: &str = "etcd/daily_v7_2026-01-10-02:03:04";
+pub(crate) const STORE: &str = "s3+http://minio.default.svc:9000/backups";
+pub(crate) const KEY: &str = "etcd/daily_v7_2026-01-10-02:03:04";
 
-fn etcd(kind: &str, name: &str) -> ObjectRef {
+pub(crate) fn etcd(kind: &str, name: &str) -> ObjectRef {
     ObjectRef::new(Gvk::new("etcd.database.coreos.com", "v1beta2", kind), "default", name)
 }
 
-fn object(kind: &str, name: &str, spec: &Value) -> Value {
+pub(crate) fn object(kind: &str, name: &str, spec: &Value) -> Value {
     json!({"apiVersion": "etcd.database.coreos.com/v1beta2", "kind": kind,
         "metadata": {"name": name, "namespace": "default"}, "spec": spec})
 }
 
-fn restore(name: &str) -> Value {
+pub(crate) fn restore(name: &str) -> Value {
     let s3 = json!({"path": format!("backups/{KEY}"), "endpoint": "http://minio.default.svc:9000", "forcePathStyle": true});
     object(
         "EtcdRestore",
@@ -36,7 +36,7 @@ fn restore(name: &str) -> Value {
     )
 }
 
-fn snapshot() -> Vec<u8> {
+pub(crate) fn snapshot() -> Vec<u8> {
     let mut content = b"data at 7".to_vec();
     let trailer = sha2::Sha256::digest(&content);
     content.extend(trailer);
@@ -67,22 +67,28 @@ fn answer(member: &Member, request: &HttpRequest) -> Result<HttpAnswer, HttpErro
     }
 }
 
-fn cluster() -> (Cluster, Rc<Member>) {
+/// A Kubernetes that knows the definitions.
+pub(crate) fn base() -> Cluster {
     let cluster = Cluster::new();
     for definition in definitions() {
         cluster.define(&definition).unwrap();
     }
+    cluster
+}
+
+fn cluster() -> (Cluster, Rc<Member>) {
+    let cluster = base();
     let member = Rc::new(Member::default());
     let served = Rc::clone(&member);
     cluster.serve("http://*.example.default.svc:2379", move |request, _| answer(&served, request));
     (cluster, member)
 }
 
-fn runner(cluster: &Cluster) -> Runner {
+pub(crate) fn runner(cluster: &Cluster) -> Runner {
     Runner::new(cluster, etcd_plugin::plugin).manifest(MANIFEST).unwrap()
 }
 
-fn read(cluster: &Cluster, reference: &ObjectRef) -> Value {
+pub(crate) fn read(cluster: &Cluster, reference: &ObjectRef) -> Value {
     cluster.kubectl().get_ref(reference).unwrap().unwrap()
 }
 
@@ -142,6 +148,24 @@ fn what_is_not_the_backup_is_refused_before_anything_is_touched() {
         assert_eq!((&told["succeeded"], &told["state"]), (&json!(false), &json!("Failed")), "{told}");
         assert!(told["reason"].as_str().is_some_and(|why| !why.is_empty() && why.contains(said)), "{told}");
         assert_eq!(pods(&cluster).len(), 0);
+    }
+}
+
+#[test]
+fn a_backup_that_cannot_have_the_revision_that_is_asked_for_is_refused_before_anything_is_touched() {
+    for (asked, state) in [(999_999, "Failed"), (8, "Failed"), (7, "Seeding"), (3, "Seeding")] {
+        let (cluster, _) = cluster();
+        cluster.store(STORE, KEY, snapshot());
+        let mut object = restore("example");
+        object["spec"]["revision"] = json!(asked);
+        cluster.create([object]).unwrap();
+        runner(&cluster).run_for(Duration::from_secs(10)).unwrap();
+        let told = read(&cluster, &etcd("EtcdRestore", "example"))["status"].clone();
+        assert_eq!(told["state"], state, "{told}");
+        if state == "Failed" {
+            let why = told["reason"].as_str().unwrap();
+            assert!(why.contains("revision 7") && why.contains(&asked.to_string()), "{told}");
+        }
     }
 }
 

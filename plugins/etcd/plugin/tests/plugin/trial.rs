@@ -120,9 +120,13 @@ fn the_host_may_die_anywhere_and_no_pod_is_left_behind() {
 #[test]
 fn a_backup_from_which_no_member_can_be_started_does_not_count_and_is_deleted() {
     let ended = json!({"phase": "Failed", "containerStatuses": [{"name": "etcd", "state": {"terminated": {"exitCode": 2}}}]});
-    let (ends, old) =
-        (("etcd ended on the restored data with code 2", ended), ("revision 6, not 7", runs(6)));
-    for (said, pod) in [ends, old] {
+    // What a restore adds to a revision says nothing of the backup.
+    let unmoved = ("revision 7, and from revision 7 it would have 1000000007", runs(7));
+    let (ends, old) = (
+        ("etcd ended on the restored data with code 2", ended),
+        ("revision 1000000006", runs(1_000_000_006)),
+    );
+    for (said, pod) in [ends, old, unmoved] {
         let (cluster, _member) = cluster(&trials());
         listens(&cluster);
         let mut runner = runner(&cluster);
