@@ -8,7 +8,7 @@ use etcd_core::{
         Key,
         snapshot::{self, SnapshotError},
     },
-    naming,
+    manifest, naming,
     observed::Cluster,
     spec::Plan,
     version::Version,
@@ -103,7 +103,7 @@ pub(crate) fn pending(kube: &Kube, cluster: &Cluster) -> Result<Pending, KubeErr
     Ok(match (status.state, status.artefact) {
         // It becomes part of a script in the pod, and a status can be written by more people than pods.
         (Some(RestoreState::Seeding), Some(artefact)) if is_sha256(&artefact.sha256) => {
-            if let Some(why) = too_new(&artefact, cluster) {
+            if let Some(why) = unfit(&artefact, cluster) {
                 return Ok(Pending::Refused(why));
             }
             let Artefact { sha256, revision, .. } = artefact;
@@ -116,10 +116,13 @@ pub(crate) fn pending(kube: &Kube, cluster: &Cluster) -> Result<Pending, KubeErr
     })
 }
 
-/// Why members of the cluster do not read the backup, if they do not.
-fn too_new(artefact: &Artefact, cluster: &Cluster) -> Option<String> {
-    let version = artefact.etcd_version.parse().ok()?;
-    snapshot::unreadable(version, Plan::of(cluster).ok()?.version)
+/// Why the backup cannot become the data of the cluster, if it cannot: no pod takes it, or no member reads it.
+fn unfit(artefact: &Artefact, cluster: &Cluster) -> Option<String> {
+    let unreadable = || {
+        let version = artefact.etcd_version.parse().ok()?;
+        snapshot::unreadable(version, Plan::of(cluster).ok()?.version)
+    };
+    manifest::too_long(artefact.size).or_else(unreadable)
 }
 
 fn is_sha256(text: &str) -> bool {
@@ -201,7 +204,7 @@ impl RestoreObject {
     fn watched(&self, outcome: Outcome) -> Outcome {
         let (namespace, name) = (self.metadata.namespace.as_str(), self.metadata.name.as_str());
         let cluster = ObjectRef::new(object::kind(), namespace, name);
-        let pods = Watch::selected(Gvk::new("", "v1", "Pod"), namespace, etcd_core::manifest::selector(name));
+        let pods = Watch::selected(Gvk::new("", "v1", "Pod"), namespace, manifest::selector(name));
         outcome.watch(Watch::object(cluster)).watch(pods)
     }
 }
@@ -326,7 +329,7 @@ fn seed(
         let why = "the cluster did not come up on the data, and goes on with what it had: its events say why";
         return Ok(object.failed(status, why.to_owned()));
     }
-    if let Some(why) = too_new(artefact, &cluster.cluster()) {
+    if let Some(why) = unfit(artefact, &cluster.cluster()) {
         return Ok(object.failed(status, why));
     }
     let Some(change) = record.change.filter(|change| change.source.restore.as_ref() == uid) else {

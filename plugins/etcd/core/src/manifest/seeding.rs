@@ -125,6 +125,17 @@ pub fn restored_revision(snapshot: i64, version: Version) -> i64 {
     snapshot.saturating_add(if moves_revision(version) { REVISION_BUMP } else { 0 })
 }
 
+/// The longest file that a pod takes: busybox' `httpd` refuses a request whose length is not an `int`.
+const LONGEST_FILE: i64 = i32::MAX as i64;
+
+/// Why no pod takes a snapshot of so many bytes, if none does.
+pub fn too_long(bytes: i64) -> Option<String> {
+    let too_long = bytes > LONGEST_FILE;
+    too_long.then(|| {
+        format!("the backup has {bytes} bytes, and more than {LONGEST_FILE} cannot be sent to a pod")
+    })
+}
+
 pub(super) fn shell(request: &PodRequest<'_>, name: &str, script: &str) -> Value {
     let command = ["/bin/sh", "-c", script].map(str::to_owned);
     container(request, name, &request.plan.pod.busybox_image, &command)

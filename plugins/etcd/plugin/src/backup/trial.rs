@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use etcd_api::{Artefact, BackupRun, BackupState, BackupStatus, EtcdClusterSpec, Verification};
-use etcd_core::manifest::{TRIAL_SECONDS, Trial, Verdict};
+use etcd_core::manifest::{TRIAL_SECONDS, Trial, Verdict, too_long};
 use jiff::{SignedDuration, Timestamp};
 use pilothouse_sdk::{Error, Gvk, HttpRequest, ObjectRef, Outcome, Progress, Transfer, TransferState, Watch};
 use serde_json::{Value, json};
@@ -21,6 +21,9 @@ pub(super) const TRIAL: &str = "trial";
 impl Backup<'_> {
     /// Begins it: what is tried is written down first.
     pub(super) fn begin_trial(&self, known: BackupStatus, run: BackupRun, artefact: Artefact) -> Outcome {
+        if let Some(why) = too_long(artefact.size) {
+            return self.failed(known, run, format!("no member can be started from it: {why}"));
+        }
         let run =
             BackupRun { state: BackupState::Trying, tried: Some(self.now), artefact: Some(artefact), ..run };
         self.on(known, run, "Trying", "a member is being started from the backup")
