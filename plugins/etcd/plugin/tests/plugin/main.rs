@@ -12,7 +12,11 @@ mod discard;
 #[cfg(test)]
 mod hanging;
 #[cfg(test)]
+mod mishaps;
+#[cfg(test)]
 mod restore;
+#[cfg(test)]
+mod stage;
 #[cfg(test)]
 mod trial;
 
