@@ -237,7 +237,7 @@ impl Scene<'_> {
     /// What was set aside before the restore tells that something was lost.
     fn lost_and_found(&self, before: &Rows) -> Result<()> {
         let aside = self.look.value("restores", "{.items[0].status.setAside}");
-        let key = self.look.value(&format!("backups/{aside}"), "{.status.artefact.key}");
+        let key = self.look.value(&format!("backups/{aside}"), "{.status.artifact.key}");
         let spoiled = self.store.read(&key).context("the data that was written over was not set aside")?;
         if spoiled.contains("`score`") || spoiled.matches("Player").count() != PLAYERS / 2 {
             bail!("the upgrade lost nothing: there was nothing to be restored");

@@ -154,7 +154,7 @@ pub struct BackupStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plan: Option<BackupPlan>,
     /// What it left.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "artifact", skip_serializing_if = "Option::is_none")]
     pub artefact: Option<Artefact>,
     /// When it began.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -234,7 +234,7 @@ pub struct Run {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hooks: Vec<HookRun>,
     /// What was read, as its reader tells it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "artifact", default, skip_serializing_if = "Option::is_none")]
     pub artefact: Option<Artefact>,
     /// When the data was begun to be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -16,10 +16,10 @@ use crate::{
 #[cfg_attr(
     feature = "schema",
     schemars(extend("x-kubernetes-validations" = [
-        {"rule": "has(self.backupRef) != has(self.artefact)", "message": "set either backupRef or artefact"},
+        {"rule": "has(self.backupRef) != has(self.artifact)", "message": "set either backupRef or artifact"},
         {
             "rule": "has(self.backupRef) || has(self.target)",
-            "message": "an artefact does not say what it is for: set target",
+            "message": "an artifact does not say what it is for: set target",
         },
         {"rule": "self == oldSelf", "message": "a restore is carried out once: delete it and create another"},
     ]))
@@ -30,7 +30,7 @@ pub struct RestoreSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backup_ref: Option<BackupReference>,
     /// An object of a storage, where there is no `Backup` of it in this namespace.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "artifact", default, skip_serializing_if = "Option::is_none")]
     pub artefact: Option<ArtefactSource>,
     /// What is to hold the data; the subject of the backup by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -115,7 +115,7 @@ pub struct RestoreStatus {
     /// How far it is.
     pub phase: RestoreState,
     /// What is restored.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "artifact", skip_serializing_if = "Option::is_none")]
     pub artefact: Option<Artefact>,
     /// How: written down when it begins, so that nothing depends on the `Backup` from then on.
     #[serde(skip_serializing_if = "Option::is_none")]

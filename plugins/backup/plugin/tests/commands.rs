@@ -79,8 +79,8 @@ fn what_a_storage_tells_of_becomes_backups_again_that_are_verified_as_they_were(
     assert_eq!(made["spec"]["origin"]["kind"], "Import");
     assert_eq!(made["spec"]["plan"]["storage"]["credentialsSecret"], "new", "of the storage that was named");
     assert_eq!((&made["status"]["phase"], &made["status"]["verified"]), (&json!("Completed"), &json!(true)));
-    assert_eq!(made["status"]["artefact"]["uri"], format!("{STORE}/{KEY}"));
-    assert_eq!(made["status"]["artefact"]["change"], "v7-93b1", "a rollback finds it by its change");
+    assert_eq!(made["status"]["artifact"]["uri"], format!("{STORE}/{KEY}"));
+    assert_eq!(made["status"]["artifact"]["change"], "v7-93b1", "a rollback finds it by its change");
 
     let again = import(&cluster, &json!({}));
     assert_eq!(again["rows"][0]["outcome"], "Present");
@@ -128,7 +128,7 @@ fn a_backup_of_something_else_is_not_written_over() {
     let message = found["rows"][1]["message"].as_str().unwrap();
     assert!(message.contains("is of something else"), "{message}");
     assert_eq!(
-        backup(&cluster, "shop", "db-1").unwrap()["status"]["artefact"]["key"],
+        backup(&cluster, "shop", "db-1").unwrap()["status"]["artifact"]["key"],
         other,
         "the newest first"
     );

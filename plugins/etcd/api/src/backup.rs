@@ -208,7 +208,7 @@ pub struct BackupStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verified: Option<Verification>,
     /// The backup that is being taken. *(Pilothouse)*
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "artifact", skip_serializing_if = "Option::is_none")]
     pub run: Option<BackupRun>,
     /// Keys under which something may stand that did not turn out to be a backup, until it is deleted. *(Pilothouse)*
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -250,7 +250,7 @@ pub struct BackupRun {
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub tried: Option<Timestamp>,
     /// What was uploaded, as soon as it is complete.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "artifact", default, skip_serializing_if = "Option::is_none")]
     pub artefact: Option<Artefact>,
 }
 

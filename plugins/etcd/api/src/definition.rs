@@ -90,7 +90,7 @@ fn etcd_backups() -> Value {
         column("Revision", "integer", ".status.etcdRevision", "Revision of the last backup"),
         column("Last-Success", "date", ".status.lastSuccessDate", "When the last backup succeeded"),
         wide("Next", "string", ".status.nextScheduleTime", "When the next backup is due"),
-        wide("Artefact", "string", ".status.artefact.uri", "Where the last backup is"),
+        wide("Artifact", "string", ".status.artifact.uri", "Where the last backup is"),
         age(),
     ]);
     definition(

@@ -68,7 +68,7 @@ pub struct RestoreStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<RestoreState>,
     /// The backup, once it was looked at. *(Pilothouse)*
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "artifact", skip_serializing_if = "Option::is_none")]
     pub artefact: Option<Artefact>,
     /// The generation that this status is about. *(Pilothouse)*
     pub observed_generation: i64,

@@ -92,7 +92,7 @@ fn taken(look: Look<'_>, phase: &str, version: Option<&str>) -> bool {
         is(backup, "/spec/subject/name", &json!(NAME))
             && is(backup, "/spec/origin/phase", &json!(phase))
             && is(backup, "/status/verified", &json!(true))
-            && version.is_none_or(|of| is(backup, "/status/artefact/subjectVersion", &json!(of)))
+            && version.is_none_or(|of| is(backup, "/status/artifact/subjectVersion", &json!(of)))
     })
 }
 

@@ -40,7 +40,7 @@ pub(super) fn play(scene: &Scene<'_>) -> Result<()> {
 fn there_and_back(scene: &Scene<'_>, name: &str, before: &str) -> Result<()> {
     let look = scene.look;
     look.verified(A_WHILE, &format!("a backup of PostgreSQL by hand ({name}) is verified"), name)?;
-    say(&look.value(&format!("backups/{name}"), "{.status.artefact.uri}"));
+    say(&look.value(&format!("backups/{name}"), "{.status.artifact.uri}"));
     sql(look, SPOIL)?;
     if sql(look, SUM)? == before {
         bail!("nothing was lost");

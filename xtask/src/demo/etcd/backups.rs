@@ -62,7 +62,7 @@ pub(super) fn play(look: Look<'_>, store: &mut Store, work: &Path) -> Result<()>
     apply(look, work, &secret)?;
     apply(look, work, &backup(store, "once", &json!({})))?;
     look.seen("an EtcdBackup has succeeded", || look.value(ONCE, "{.status.succeeded}") == "true")?;
-    let told: Value = serde_json::from_str(&look.value(ONCE, "{.status.artefact}"))?;
+    let told: Value = serde_json::from_str(&look.value(ONCE, "{.status.artifact}"))?;
     println!("  {told}");
     judge(&store.files.join("etcd/once"), &told)?;
     say("etcdutl takes the file for a whole snapshot, of the revision that was told");
@@ -109,7 +109,7 @@ fn often(look: Look<'_>, store: &Store, work: &Path) -> Result<()> {
     apply(look, work, &backup(store, "often", &json!({"backupIntervalInSecond": 3, "maxBackups": 2})))?;
     let mut taken = std::collections::BTreeSet::new();
     look.seen("four backups by an interval of three seconds", || {
-        taken.insert(look.value(OFTEN, "{.status.artefact.uri}"));
+        taken.insert(look.value(OFTEN, "{.status.artifact.uri}"));
         taken.remove("");
         taken.len() >= 4
     })?;

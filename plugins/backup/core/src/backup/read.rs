@@ -133,10 +133,10 @@ pub fn etcd_backup(object: Option<&Value>) -> TaskSeen {
         return TaskSeen::Leaving;
     }
     if flag(object, "/status/succeeded") {
-        let size = object.pointer("/status/artefact/size").and_then(Value::as_u64).unwrap_or_default();
-        let sha256 = text(object, "/status/artefact/sha256").to_owned();
+        let size = object.pointer("/status/artifact/size").and_then(Value::as_u64).unwrap_or_default();
+        let sha256 = text(object, "/status/artifact/sha256").to_owned();
         let version =
-            Some(text(object, "/status/artefact/etcdVersion").to_owned()).filter(|it| !it.is_empty());
+            Some(text(object, "/status/artifact/etcdVersion").to_owned()).filter(|it| !it.is_empty());
         return TaskSeen::Succeeded(Product { size, sha256, version });
     }
     match text(object, "/status/Reason") {
@@ -289,7 +289,7 @@ mod tests {
 
     #[test]
     fn objects_of_others_tell_how_they_stand() {
-        let etcd = json!({"status": {"succeeded": true, "artefact": {"size": 9, "sha256": "x", "etcdVersion": "3.6.1"}}});
+        let etcd = json!({"status": {"succeeded": true, "artifact": {"size": 9, "sha256": "x", "etcdVersion": "3.6.1"}}});
         let TaskSeen::Succeeded(product) = etcd_backup(Some(&etcd)) else { panic!("not done") };
         assert_eq!((product.size, product.version.as_deref()), (9, Some("3.6.1")));
         assert!(matches!(etcd_backup(Some(&json!({"status": {"Reason": "no space"}}))), TaskSeen::Failed(_)));

@@ -111,11 +111,11 @@ fn a_change_waits_for_its_verified_backup_and_gets_its_artefact() {
         panic!("not pending")
     };
     assert_eq!((kind, waits_for.as_str()), (names::BACKUP, name));
-    let done = json!({"phase": "Completed", "verified": true, "artefact": artefact("c-1")});
+    let done = json!({"phase": "Completed", "verified": true, "artifact": artefact("c-1")});
     let Move::Done(artefacts) = step(done) else { panic!("not done") };
     let record: Record = serde_json::from_value(artefacts[0].clone()).unwrap();
     assert_eq!((record.backup.as_str(), record.artefact.key.as_str()), (name, "k"));
-    let unverified = json!({"phase": "Completed", "verified": false, "artefact": artefact("c-1")});
+    let unverified = json!({"phase": "Completed", "verified": false, "artifact": artefact("c-1")});
     assert!(matches!(step(unverified), Move::Failed { reason: "NotVerified", .. }));
     assert!(matches!(step(json!({"phase": "Completed", "verified": true})), Move::Failed { .. }));
     let Move::Failed { message, .. } = step(json!({"phase": "Failed", "message": "no space"})) else {
@@ -131,7 +131,7 @@ fn the_same_change_has_the_same_backup_and_another_change_another() {
     assert_ne!(name("pre-upgrade", "c"), name("pre-upgrade", "d"));
     assert_ne!(name("pre-upgrade", "c"), name("pre-delete", "c"));
     let (parameters, object) = created(&announcement("pre-upgrade", "c"), &policy(&json!({})));
-    let done = json!({"phase": "Completed", "verified": true, "artefact": artefact("d")});
+    let done = json!({"phase": "Completed", "verified": true, "artifact": artefact("d")});
     let backup = Some(seen(&object, done));
     let other = run(&announcement("pre-upgrade", "d"), &parameters, &Seen { backup, restore: None });
     assert!(
@@ -153,7 +153,7 @@ fn a_policy_that_is_edited_meanwhile_changes_nothing() {
 fn rollback(phase: &str, undoes: &str, spec: &BackupPolicySpec) -> Announcement {
     let upgrade = announcement("pre-upgrade", "c-1");
     let (parameters, object) = created(&upgrade, spec);
-    let backup = seen(&object, json!({"phase": "Completed", "verified": true, "artefact": artefact("c-1")}));
+    let backup = seen(&object, json!({"phase": "Completed", "verified": true, "artifact": artefact("c-1")}));
     let Move::Done(artefacts) = run(&upgrade, &parameters, &Seen { backup: Some(backup), restore: None })
     else {
         panic!()
@@ -176,7 +176,7 @@ fn a_rollback_puts_back_the_artefact_of_the_change_it_undoes_even_without_the_po
     };
     let (spec, name) = (&object["spec"], object["metadata"]["name"].as_str().unwrap());
     assert_eq!(
-        (&spec["artefact"]["key"], &spec["setAside"], &spec["targetVersion"]),
+        (&spec["artifact"]["key"], &spec["setAside"], &spec["targetVersion"]),
         (&json!("k"), &json!(true), &json!("1.2.0"))
     );
     assert_eq!(name, restore_name("p", &back));
@@ -198,14 +198,14 @@ fn a_backup_that_is_still_there_is_restored_by_its_name() {
     assert!(object["spec"].get("backupRef").is_none());
     let upgrade = announcement("pre-upgrade", "c-1");
     let (_, backup) = created(&upgrade, &policy(&json!({})));
-    let there = seen(&backup, json!({"phase": "Completed", "verified": true, "artefact": artefact("c-1")}));
+    let there = seen(&backup, json!({"phase": "Completed", "verified": true, "artifact": artefact("c-1")}));
     let seen = Seen { backup: Some(there), restore: None };
     let Move::Create(object) = run(&back, &hook.parameters, &seen) else { panic!() };
     assert_eq!(
         object["spec"]["backupRef"],
         json!({"name": backup_name("p", &upgrade), "sha256": "0".repeat(64)})
     );
-    assert!(object["spec"].get("artefact").is_none() && object["spec"].get("job").is_none());
+    assert!(object["spec"].get("artifact").is_none() && object["spec"].get("job").is_none());
 }
 
 #[test]

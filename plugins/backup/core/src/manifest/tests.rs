@@ -24,7 +24,7 @@ fn made(
     .unwrap();
     let run: Run = serde_json::from_value(json!({
         "step": Step::Data, "attempt": 2, "key": "shop/k", "since": Timestamp::UNIX_EPOCH,
-        "artefact": {"uri": "u", "key": "shop/k", "size": 7, "sha256": "ab", "format": "tar", "takenAt": Timestamp::UNIX_EPOCH,
+        "artifact": {"uri": "u", "key": "shop/k", "size": 7, "sha256": "ab", "format": "tar", "takenAt": Timestamp::UNIX_EPOCH,
             "subject": spec.subject, "snapshots": {"c1": "b-dump-2-c1", "c2": "b-dump-2-c2"}},
     }))
     .unwrap();

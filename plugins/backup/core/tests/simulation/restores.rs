@@ -59,7 +59,7 @@ fn artefact() -> Value {
 }
 
 fn backup(change: &Value) -> BackupSeen {
-    let status = json!({"phase": "Completed", "verified": true, "artefact": artefact()});
+    let status = json!({"phase": "Completed", "verified": true, "artifact": artefact()});
     let spec = json!({"subject": {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "db"}, "plan": plan(json!({}))});
     let of = |part: &str, base: Value| match change.get(part) {
         Some(change) => backup_core::manifest::merge(base, change),
@@ -322,15 +322,15 @@ fn a_backup_that_does_not_fit_is_refused() {
     let target = |kind: &str| json!({"apiVersion": "apps/v1", "kind": kind, "name": "db"});
     for (spec, of_backup, said) in [
         (json!({}), json!({"status": {"phase": "Running"}}), "is Running"),
-        (json!({}), json!({"status": {"phase": "Failed", "artefact": null}}), "is Failed"),
+        (json!({}), json!({"status": {"phase": "Failed", "artifact": null}}), "is Failed"),
         (json!({}), json!({"status": {"verified": false}}), "was not verified"),
         (json!({"target": target("Deployment")}), json!({}), "the target is a Deployment.apps"),
         (json!({"job": job("postgresql")}), json!({}), "and the artefact is MariadbSql"),
         (json!({"job": job("mysql")}), json!({}), "and the artefact is MariadbSql"),
         (json!({"backupRef": {"name": "b", "sha256": hash("x")}}), json!({}), "is asked for"),
-        (json!({}), json!({"status": {"artefact": {"sha256": "x; rm -rf /"}}}), "is no SHA-256"),
+        (json!({}), json!({"status": {"artifact": {"sha256": "x; rm -rf /"}}}), "is no SHA-256"),
         (json!({"targetVersion": "11.3.9"}), json!({}), "an older version may not read"),
-        (json!({}), json!({"status": {"artefact": {"encrypted": true}}}), "name the Secret of the key"),
+        (json!({}), json!({"status": {"artifact": {"encrypted": true}}}), "name the Secret of the key"),
         (
             json!({}),
             json!({"spec": {"plan": {"storage": null, "strategy": {"job": null, "volumeSnapshot": {"claims": ["c"]}}}}}),
@@ -338,7 +338,7 @@ fn a_backup_that_does_not_fit_is_refused() {
         ),
         (
             json!({"job": {"template": {"spec": {}}}}),
-            json!({"status": {"artefact": {"format": "custom"}}}),
+            json!({"status": {"artifact": {"format": "custom"}}}),
             "how the data is put back",
         ),
     ] {
@@ -368,7 +368,7 @@ fn force_restores_what_was_not_verified_and_other_versions() {
 fn an_object_of_a_storage_is_restored_without_its_backup() {
     let spec = json!({
         "backupRef": null,
-        "artefact": {"storage": {"url": "s3://bucket/backups"}, "key": "k", "sha256": hash("k"), "format": "mariadb-sql"},
+        "artifact": {"storage": {"url": "s3://bucket/backups"}, "key": "k", "sha256": hash("k"), "format": "mariadb-sql"},
         "target": {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "other"},
         "job": {"preset": "mariadb", "parameters": {"host": "other"}},
     });

@@ -189,7 +189,7 @@ impl Import<'_> {
             ObjectRef::new(gvk(names::BACKUP), self.options.namespace.as_str(), entry.name.as_str());
         let found: Option<Value> = self.kube.get_ref(&reference).map_err(|error| error.to_string())?;
         if let Some(found) = &found {
-            let key = found.pointer("/status/artefact/key").and_then(Value::as_str);
+            let key = found.pointer("/status/artifact/key").and_then(Value::as_str);
             if key == Some(entry.artefact.key.as_str()) {
                 return Ok(Outcome::Present);
             }

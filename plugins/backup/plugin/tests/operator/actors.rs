@@ -191,7 +191,7 @@ impl Actors {
                 if fate == Fate::Corrupts {
                     cluster.store(STORE, &key, vec![b'?'; self.data.len()]);
                 }
-                cluster.set_status(&reference, &json!({"succeeded": true, "artefact": artefact})).unwrap();
+                cluster.set_status(&reference, &json!({"succeeded": true, "artifact": artefact})).unwrap();
             }
             _ => cluster
                 .set_status(&reference, &json!({"succeeded": false, "Reason": "no member answers"}))

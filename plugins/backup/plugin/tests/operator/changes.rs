@@ -192,7 +192,7 @@ fn a_rollback_whose_artefact_is_lost_fails_and_touches_nothing() {
     let mut scene = scene(&json!({"restore": {"setAside": false}}));
     let to_2 = upgrade(&mut scene, "v2", &database_subject());
     let artefacts = done(scene.carry_out(&to_2, 60));
-    let key = scene.status("Backup", &artefacts[0].name)["artefact"]["key"].as_str().unwrap().to_owned();
+    let key = scene.status("Backup", &artefacts[0].name)["artifact"]["key"].as_str().unwrap().to_owned();
     scene.cluster.store(crate::scene::STORE, &key, "not that");
     scene.actors.data = b"spoilt".to_vec();
     let back = undo(&mut scene, &database_subject(), ("v2", &artefacts));

@@ -27,7 +27,7 @@ fn a_backup_by_hand_is_verified_and_has_its_entry_in_the_catalogue() {
     assert_eq!((phase.as_str(), verified), ("Completed", true), "{message}");
     assert_eq!(scene.artefact("by-hand").unwrap(), scene.actors.data);
     let status = scene.status("Backup", "by-hand");
-    assert_eq!((&status["artefact"]["subjectVersion"], &status["run"]), (&json!("3.6.1"), &Value::Null));
+    assert_eq!((&status["artifact"]["subjectVersion"], &status["run"]), (&json!("3.6.1"), &Value::Null));
     assert_eq!(scene.condition("Backup", "by-hand", "Verified").status.as_str(), "True");
     assert_eq!(scene.condition("Backup", "by-hand", "Ready").status.as_str(), "True");
     scene.check("by hand");

@@ -137,7 +137,7 @@ fn a_version_that_cannot_read_it_is_refused_unless_it_is_forced() {
 #[test]
 fn an_artefact_that_is_not_what_it_was_is_not_put_back() {
     let mut scene = restored(&json!({"setAside": false}));
-    let key = scene.status("Backup", "b")["artefact"]["key"].as_str().unwrap().to_owned();
+    let key = scene.status("Backup", "b")["artifact"]["key"].as_str().unwrap().to_owned();
     scene.cluster.store(STORE, &key, vec![b'?'; BEFORE.len()]);
     scene.play(30);
     let (phase, message) = scene.restore("r");
@@ -191,11 +191,11 @@ fn a_restore_that_is_deleted_takes_its_job_and_token_with_it() {
 #[test]
 fn an_artefact_of_a_storage_is_restored_without_its_backup() {
     let mut scene = taken(&database_subject(), &of_database(&json!({})));
-    let artefact = scene.status("Backup", "b")["artefact"].clone();
+    let artefact = scene.status("Backup", "b")["artifact"].clone();
     scene.delete("Backup", "b");
     let plan = of_database(&json!({}));
     let source = json!({"storage": plan["storage"], "key": artefact["key"], "sha256": artefact["sha256"], "format": artefact["format"]});
-    let spec = json!({"artefact": source, "target": database_subject(), "job": plan["strategy"]["job"], "setAside": false});
+    let spec = json!({"artifact": source, "target": database_subject(), "job": plan["strategy"]["job"], "setAside": false});
     scene.create("Restore", "r", &spec);
     scene.play(60);
     assert_eq!(scene.restore("r").0, "Completed", "{:?}", scene.restore("r"));

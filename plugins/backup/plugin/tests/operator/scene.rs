@@ -168,7 +168,7 @@ impl Scene {
     /// What a completed backup left in the storage.
     pub(crate) fn artefact(&self, name: &str) -> Option<Vec<u8>> {
         let status = self.status("Backup", name);
-        self.cluster.stored(STORE, status["artefact"]["key"].as_str()?)
+        self.cluster.stored(STORE, status["artifact"]["key"].as_str()?)
     }
 
     /// What must be so whenever nothing moves.
@@ -176,11 +176,11 @@ impl Scene {
         for backup in list(&self.cluster, own("Backup")) {
             let status = &backup["status"];
             if status["verified"] == true {
-                let key = status["artefact"]["key"].as_str().unwrap();
+                let key = status["artifact"]["key"].as_str().unwrap();
                 let stored = self.cluster.stored(STORE, key);
                 let stored =
                     stored.unwrap_or_else(|| panic!("{word}: {key} is called verified and is not there"));
-                assert_eq!(status["artefact"]["sha256"], crate::actors::sha256(&stored), "{word}");
+                assert_eq!(status["artifact"]["sha256"], crate::actors::sha256(&stored), "{word}");
                 assert!(
                     self.cluster.stored(STORE, &format!("{key}.json")).is_some(),
                     "{word}: {key} has no entry"

@@ -97,7 +97,7 @@ fn a_backup_is_taken_once_and_told_as_the_old_operator_told_it() {
         (&told["succeeded"], &told["etcdRevision"], &told["etcdVersion"]),
         (&json!(true), &json!(7), &json!("3.6.16"))
     );
-    let artefact = &told["artefact"];
+    let artefact = &told["artifact"];
     assert_eq!(artefact["uri"], format!("{STORE}/etcd/daily"));
     assert_eq!(artefact["size"], snapshot(7).len());
     assert_eq!(artefact["sha256"].as_str().map(str::len), Some(64));

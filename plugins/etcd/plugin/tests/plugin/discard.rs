@@ -45,7 +45,7 @@ fn a_backup_that_is_not_read_back_well_is_deleted_and_does_not_count() {
             ["_v8_", "_v9_"].map(|part| keys.iter().filter(|key| key.contains(part)).count() == 1).to_vec();
         assert_eq!((keys.len(), revisions), (2, vec![true, true]), "crash {nth}: {keys:?}");
         assert!(
-            told["artefact"]["uri"].as_str().is_some_and(|uri| keys.iter().any(|key| uri.ends_with(key)))
+            told["artifact"]["uri"].as_str().is_some_and(|uri| keys.iter().any(|key| uri.ends_with(key)))
         );
         cluster
     });

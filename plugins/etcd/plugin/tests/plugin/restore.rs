@@ -126,7 +126,7 @@ fn a_backup_is_checked_sent_to_the_first_member_and_then_the_cluster_holds_it() 
     runner.run_for(Duration::from_secs(20)).unwrap();
     let told = read(&cluster, &etcd("EtcdRestore", "example"))["status"].clone();
     assert_eq!((&told["succeeded"], &told["state"]), (&json!(true), &json!("Succeeded")), "{told}");
-    assert_eq!(told["artefact"]["revision"], 7);
+    assert_eq!(told["artifact"]["revision"], 7);
     let status = read(&cluster, &etcd("EtcdCluster", "example"))["status"].clone();
     assert_eq!(status["phase"], "Running", "{status}");
 }
@@ -195,7 +195,7 @@ fn a_hash_that_somebody_wrote_into_the_status_is_no_part_of_a_script() {
     cluster.store(STORE, KEY, snapshot());
     cluster.create([restore("example"), object("EtcdCluster", "example", &json!({"size": 1}))]).unwrap();
     let artefact = json!({"uri": format!("{STORE}/{KEY}"), "sha256": "'; reboot; '", "revision": 7});
-    let status = json!({"state": "Seeding", "artefact": artefact});
+    let status = json!({"state": "Seeding", "artifact": artefact});
     cluster.set_status(&etcd("EtcdRestore", "example"), &status).unwrap();
     runner(&cluster).run_for(Duration::from_secs(10)).unwrap();
     assert_eq!(pods(&cluster).len(), 0);
@@ -255,7 +255,7 @@ fn a_backup_of_a_later_minor_is_refused_before_anything_is_touched() {
         }
         let told = read(&cluster, &etcd("EtcdRestore", "example"))["status"].clone();
         assert_eq!(
-            (&told["state"], &told["artefact"]["etcdVersion"]),
+            (&told["state"], &told["artifact"]["etcdVersion"]),
             (&json!("Failed"), &json!("3.7.0")),
             "{told}"
         );
