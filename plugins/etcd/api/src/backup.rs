@@ -133,6 +133,13 @@ pub struct BackupPolicy {
     pub delete_with_object: bool,
 }
 
+impl BackupPolicy {
+    /// Are backups taken again and again?
+    pub fn repeats(&self) -> bool {
+        self.backup_interval_in_second > 0 || self.schedule.is_some()
+    }
+}
+
 impl Default for BackupPolicy {
     fn default() -> Self {
         Self {
@@ -202,13 +209,16 @@ pub struct BackupStatus {
     /// The generation that this status is about. *(Pilothouse)*
     pub observed_generation: i64,
     /// The last backup that succeeded. *(Pilothouse)*
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "artifact", skip_serializing_if = "Option::is_none")]
     pub artefact: Option<Artefact>,
     /// What was shown of it. *(Pilothouse)*
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verified: Option<Verification>,
+    /// What the last backup that ended was begun for, whether it succeeded or not. *(Pilothouse)*
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request: Option<BackupRequest>,
     /// The backup that is being taken. *(Pilothouse)*
-    #[serde(rename = "artifact", skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<BackupRun>,
     /// Keys under which something may stand that did not turn out to be a backup, until it is deleted. *(Pilothouse)*
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -227,6 +237,17 @@ pub struct BackupStatus {
     pub conditions: Vec<Condition>,
 }
 
+/// What a backup is begun for. *(Pilothouse)*
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", default)]
+pub struct BackupRequest {
+    /// The generation of the object.
+    pub generation: i64,
+    /// Digest of what is backed up and of where it goes: another one asks for another backup.
+    pub digest: String,
+}
+
 /// A backup that is being taken. *(Pilothouse)*
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -242,6 +263,9 @@ pub struct BackupRun {
     pub started: Timestamp,
     /// How many attempts there were, this one included.
     pub attempt: u32,
+    /// What this attempt was begun for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<BackupRequest>,
     /// The member it is taken from, by its address.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub endpoint: String,

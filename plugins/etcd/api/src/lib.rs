@@ -19,7 +19,8 @@ mod tls;
 mod unknown;
 
 pub use backup::{
-    BackupPolicy, BackupRun, BackupState, BackupStatus, EtcdBackupSpec, Retention, Verification,
+    BackupPolicy, BackupRequest, BackupRun, BackupState, BackupStatus, EtcdBackupSpec, Retention,
+    Verification,
 };
 pub use cluster::{
     CompactionMode, Defragmentation, EtcdClusterSpec, EtcdOptions, QuorumRecovery, RecoveryPolicy, Repair,

@@ -2,9 +2,11 @@
 
 pub mod due;
 pub mod key;
+pub mod request;
 pub mod retention;
 pub mod snapshot;
 
 pub use due::{Due, due};
 pub use key::Key;
+pub use request::{answered, request};
 pub use retention::expired;

@@ -7,8 +7,10 @@ mod source;
 mod step;
 mod trial;
 
-use etcd_api::{BackupState, BackupStatus, EtcdBackupSpec, Verification, names};
-use etcd_core::backup::{Due, due};
+use etcd_api::{
+    BackupPolicy, BackupRequest, BackupRun, BackupState, BackupStatus, EtcdBackupSpec, Verification, names,
+};
+use etcd_core::backup::{Due, answered, due, request};
 use jiff::{SignedDuration, Timestamp};
 use pilothouse_sdk::{
     Context, Error, Finalized, Gvk, ObjectRef, Outcome, Reconciler, Resource, Watch, merge_difference,
@@ -54,18 +56,10 @@ impl Reconciler for Backups {
             Ok(backup) => backup,
             Err(why) => return Ok(object.told(Outcome::stalled("InvalidSpec", why), &known)),
         };
-        let now = backup.now;
         let known = backup.discard(known)?;
         let left = !known.discarded.is_empty();
         let outcome = match &known.run {
-            Some(run) if run.state == BackupState::Waiting && now < run.started => {
-                let wait = backup.until(run.started);
-                let outcome = Outcome::progressing("Retrying", backup.retrying(run)).requeue_after(wait);
-                object.told(outcome, &known)
-            }
-            Some(run) if run.state == BackupState::Waiting => {
-                backup.begin(known.clone(), run.due, run.attempt + 1)?
-            }
+            Some(run) if run.state == BackupState::Waiting => backup.retry(known.clone(), run)?,
             Some(run) if run.state == BackupState::Verifying => backup.verify(known.clone(), run.clone())?,
             Some(run) if run.state == BackupState::Trying => {
                 backup.go_on_trying(known.clone(), run.clone())?
@@ -156,9 +150,12 @@ impl<'a> Backup<'a> {
 
 impl Backup<'_> {
     /// Nothing is being taken: until the next one is due.
-    fn wait(&self, known: BackupStatus) -> Result<Outcome, Error> {
-        let policy = self.object.spec.backup_policy.as_ref();
-        let found = match due(policy, &known, self.now) {
+    fn wait(&self, mut known: BackupStatus) -> Result<Outcome, Error> {
+        let (policy, asked) = (self.object.spec.backup_policy.as_ref(), self.asked());
+        if known.succeeded || !known.reason.is_empty() {
+            known.request = Some(answered(&known, &asked));
+        }
+        let found = match due(policy, &known, &asked, self.now) {
             Ok(found) => found,
             Err(error) => {
                 let outcome = Outcome::stalled("InvalidSpec", format!("spec.backupPolicy: {error}"));
@@ -189,6 +186,19 @@ impl Backup<'_> {
         }
     }
 
+    /// The last attempt failed: until the next one, which begins at once when something was changed.
+    fn retry(&self, known: BackupStatus, run: &BackupRun) -> Result<Outcome, Error> {
+        let asked = self.asked().generation;
+        if run.request.as_ref().is_some_and(|request| request.generation != asked) {
+            return self.begin(known, run.due, 1);
+        }
+        if self.now < run.started {
+            let outcome = Outcome::progressing("Retrying", step::retrying(run));
+            return Ok(self.object.told(outcome.requeue_after(self.until(run.started)), &known));
+        }
+        self.begin(known, run.due, run.attempt + 1)
+    }
+
     /// How it stands while nothing is being taken.
     fn at_rest(&self, status: &BackupStatus) -> Outcome {
         match (status.reason.is_empty(), status.next_schedule_time) {
@@ -207,8 +217,12 @@ impl Backup<'_> {
     }
 
     fn repeats(&self) -> bool {
-        let policy = self.object.spec.backup_policy.as_ref();
-        policy.is_some_and(|policy| policy.backup_interval_in_second > 0 || policy.schedule.is_some())
+        self.object.spec.backup_policy.as_ref().is_some_and(BackupPolicy::repeats)
+    }
+
+    /// What is asked for now.
+    fn asked(&self) -> BackupRequest {
+        request(&self.object.spec, self.object.metadata.generation())
     }
 
     fn source(&self) -> Result<Result<Source, String>, Error> {

@@ -1,8 +1,10 @@
 //! When a backup is due.
 
-use etcd_api::{BackupPolicy, BackupStatus};
+use etcd_api::{BackupPolicy, BackupRequest, BackupStatus};
 use jiff::{SignedDuration, Timestamp};
 use schedule::{Schedule, ScheduleError};
+
+use super::request::is_over;
 
 /// Whether a backup is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,13 +20,14 @@ pub enum Due {
 }
 
 /// Whether a backup is due, for an `EtcdBackup` of which none is being taken. One that repeats begins a whole interval after it was first
-/// seen, as the old operator did it; one that does not is taken once.
+/// seen, as the old operator did it; one that does not is taken once for what is asked for.
 ///
 /// # Errors
 /// The schedule cannot be read.
 pub fn due(
     policy: Option<&BackupPolicy>,
     status: &BackupStatus,
+    asked: &BackupRequest,
     now: Timestamp,
 ) -> Result<Due, ScheduleError> {
     let once = BackupPolicy::default();
@@ -39,7 +42,7 @@ pub fn due(
     };
     let found = match (schedule, status.last_schedule_time) {
         (None, _) if interval.is_zero() => {
-            let over = status.succeeded || !status.reason.is_empty();
+            let over = is_over(status, asked, policy.verification);
             return Ok(if over { Due::Never } else { Due::Now(now) });
         }
         (Some(schedule), None) => return Ok(schedule.next_after(now).map_or(Due::Never, Due::At)),
@@ -73,6 +76,14 @@ fn last_multiple(last: Timestamp, interval: SignedDuration, now: Timestamp) -> R
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn due(
+        policy: Option<&BackupPolicy>,
+        status: &BackupStatus,
+        now: Timestamp,
+    ) -> Result<Due, ScheduleError> {
+        super::due(policy, status, &BackupRequest::default(), now)
+    }
 
     fn at(text: &str) -> Timestamp {
         format!("2026-01-10T{text}Z").parse().unwrap()

@@ -5,11 +5,7 @@ use std::time::Duration;
 use etcd_api::{Artefact, BackupStatus};
 use pilothouse_sdk::{BlobError, BlobErrorKind, Error, Finalized, Outcome, info};
 
-use super::{
-    Backup,
-    step::{AT_ONCE, CHECK, SNAPSHOT},
-    trial::TRIAL,
-};
+use super::{Backup, step::AT_ONCE};
 
 /// So many are deleted in one call: it has a budget.
 const AT_A_TIME: usize = 50;
@@ -27,7 +23,7 @@ pub(super) fn stuck(why: &str) -> Outcome {
 impl Backup<'_> {
     /// Deletes what this object has put into its store; done when a look finds nothing of it any more.
     pub(super) fn remove(&self, known: &BackupStatus) -> Result<Finalized, Error> {
-        [SNAPSHOT, CHECK, TRIAL].into_iter().for_each(|name| self.ctx.blob().forget(name));
+        self.forget();
         match self.remove_some(known) {
             Ok(0) => Ok(Finalized::Done),
             Ok(deleted) => {

@@ -37,10 +37,15 @@ impl Backup<'_> {
             due,
             started: self.now,
             attempt,
+            request: Some(self.asked()),
             endpoint: String::new(),
             tried: None,
             artefact: None,
         };
+        if !self.repeats() {
+            // Whoever waits for the end of this one must not take the word about the one before for it.
+            (known.succeeded, known.reason) = (false, String::new());
+        }
         let chosen = match self.source()? {
             Ok(source) => source.best(self.ctx, &self.object.metadata.namespace),
             Err(why) => Err(why),
@@ -125,7 +130,7 @@ impl Backup<'_> {
         if self.object.is_tried() {
             return Ok(self.begin_trial(known, run, artefact));
         }
-        Ok(self.succeeded(known, run.due, artefact, Verification::Hash))
+        Ok(self.succeeded(known, run, artefact, Verification::Hash))
     }
 
     /// The key that was written down for this run, if it is of the place that is asked for now.
@@ -150,6 +155,7 @@ impl Backup<'_> {
         match progress.state.clone() {
             TransferState::Done => {
                 done(&mut run, progress);
+                let known = overwritten(known, &run);
                 self.on(known, run, "Verifying", "the backup is being read back")
             }
             TransferState::Failed { reason, message } => {
@@ -190,11 +196,6 @@ impl Backup<'_> {
         self.object.told(Outcome::progressing(reason, message).requeue_after(AT_ONCE), &status)
     }
 
-    /// Why the last attempt failed, while the next one is waited for.
-    pub(super) fn retrying(&self, run: &BackupRun) -> String {
-        format!("attempt {} of {ATTEMPTS} failed; the next one begins at {}", run.attempt, run.started)
-    }
-
     /// Tries again later, or gives this backup up.
     pub(super) fn failed(&self, known: BackupStatus, run: BackupRun, why: String) -> Outcome {
         let known = self.condemn(known, &run, false);
@@ -205,10 +206,11 @@ impl Backup<'_> {
 
     fn again_or_not(&self, known: BackupStatus, run: BackupRun, why: String) -> Outcome {
         let attempt = run.attempt;
+        // Attempts are counted anew after a change, and none may take the upload of one before for its own.
+        self.forget();
         if attempt < ATTEMPTS {
             let pause = PAUSE * (1 << attempt.saturating_sub(1).min(10));
             let started = self.now.saturating_add(pause).unwrap_or(Timestamp::MAX);
-            self.ctx.blob().forget(TRIAL);
             let run = BackupRun { state: BackupState::Waiting, started, tried: None, artefact: None, ..run };
             let message =
                 format!("{why} (attempt {attempt} of {ATTEMPTS}; the next one begins at {started})");
@@ -220,24 +222,29 @@ impl Backup<'_> {
             succeeded: false,
             reason: why.clone(),
             run: None,
+            request: run.request.or_else(|| Some(self.asked())),
             last_schedule_time: Some(run.due),
             ..known
         };
         let outcome =
             Outcome::stalled("BackupFailed", why.clone()).event(Event::warning("Backup Failed", why));
-        let outcome = if self.repeats() { outcome.requeue_after(AT_ONCE) } else { outcome };
-        self.object.told(outcome, &status)
+        self.object.told(outcome.requeue_after(AT_ONCE), &status)
+    }
+
+    /// Lets go of everything behind the calls.
+    pub(super) fn forget(&self) {
+        [SNAPSHOT, CHECK, TRIAL].into_iter().for_each(|name| self.ctx.blob().forget(name));
     }
 
     /// It counts from now on.
     pub(super) fn succeeded(
         &self,
         known: BackupStatus,
-        due: Timestamp,
+        run: BackupRun,
         artefact: Artefact,
         verified: Verification,
     ) -> Outcome {
-        [SNAPSHOT, CHECK, TRIAL].into_iter().for_each(|name| self.ctx.blob().forget(name));
+        self.forget();
         self.ctx.count("backups", 1.0, &[("result", "succeeded")]);
         let mut message =
             format!("{} at revision {}, {} bytes", artefact.uri, artefact.revision, artefact.size);
@@ -253,13 +260,14 @@ impl Backup<'_> {
             artefact: Some(artefact),
             verified: Some(verified),
             run: None,
-            last_schedule_time: Some(due),
+            request: run.request.or_else(|| Some(self.asked())),
+            last_schedule_time: Some(run.due),
             ..known
         };
         let outcome =
             Outcome::ready().event(Event::normal("Backup Taken", message)).condition(shown(verified));
-        let outcome = if self.repeats() { outcome.requeue_after(AT_ONCE) } else { outcome };
-        self.object.told(outcome, &status)
+        // It may repeat, and what is asked for may have changed meanwhile.
+        self.object.told(outcome.requeue_after(AT_ONCE), &status)
     }
 
     /// Deletes what is not kept any more. Only keys of this very backup are looked at, and only backups count.
@@ -289,6 +297,20 @@ impl Backup<'_> {
             }
         }
     }
+}
+
+/// Why the last attempt failed, while the next one is waited for.
+pub(super) fn retrying(run: &BackupRun) -> String {
+    format!("attempt {} of {ATTEMPTS} failed; the next one begins at {}", run.attempt, run.started)
+}
+
+/// What was in the place of what was just written is not there any more.
+fn overwritten(mut known: BackupStatus, run: &BackupRun) -> BackupStatus {
+    let uri = run.artefact.as_ref().map(|artefact| &artefact.uri);
+    if known.artefact.as_ref().is_some_and(|before| Some(&before.uri) == uri) {
+        (known.artefact, known.verified) = (None, None);
+    }
+    known
 }
 
 /// How the last backup that succeeded was verified.

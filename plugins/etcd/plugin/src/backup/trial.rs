@@ -37,7 +37,7 @@ impl Backup<'_> {
         };
         // Somebody may have changed their mind meanwhile.
         if !self.object.is_tried() {
-            return Ok(self.succeeded(known, run.due, artefact, Verification::Hash));
+            return Ok(self.succeeded(known, run, artefact, Verification::Hash));
         }
         let spec = match self.spec_of_cluster(&artefact)? {
             Ok(spec) => spec,
@@ -67,7 +67,7 @@ impl Backup<'_> {
         let least = trial.restored(artefact.revision);
         let message = match verdict {
             Verdict::Runs(revision) if revision >= least => {
-                return Ok(self.succeeded(known, run.due, artefact, Verification::Restore));
+                return Ok(self.succeeded(known, run, artefact, Verification::Restore));
             }
             Verdict::Runs(revision) => {
                 let why = is_older(revision, artefact.revision, least);

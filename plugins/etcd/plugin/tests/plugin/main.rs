@@ -10,6 +10,8 @@ mod deletion;
 #[cfg(test)]
 mod discard;
 #[cfg(test)]
+mod edits;
+#[cfg(test)]
 mod hanging;
 #[cfg(test)]
 mod mishaps;
