@@ -223,6 +223,9 @@ pub struct BackupStatus {
     /// Keys under which something may stand that did not turn out to be a backup, until it is deleted. *(Pilothouse)*
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub discarded: Vec<String>,
+    /// Are there backups left that are not kept any more? *(Pilothouse)*
+    #[serde(skip_serializing_if = "is_false")]
+    pub surplus: bool,
     /// When the last backup that was begun had been due; for one that repeats, before the first: when it was first seen.
     /// *(Pilothouse)*
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -235,6 +238,10 @@ pub struct BackupStatus {
     /// What is going on. *(Pilothouse)*
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<Condition>,
+}
+
+fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 /// What a backup is begun for. *(Pilothouse)*

@@ -2,6 +2,7 @@
 
 mod discard;
 pub(crate) mod place;
+mod prune;
 mod remove;
 mod source;
 mod step;
@@ -57,7 +58,8 @@ impl Reconciler for Backups {
             Err(why) => return Ok(object.told(Outcome::stalled("InvalidSpec", why), &known)),
         };
         let known = backup.discard(known)?;
-        let left = !known.discarded.is_empty();
+        let (known, more) = backup.go_on_pruning(known);
+        let again = [(!known.discarded.is_empty()).then_some(discard::RETRY), more];
         let outcome = match &known.run {
             Some(run) if run.state == BackupState::Waiting => backup.retry(known.clone(), run)?,
             Some(run) if run.state == BackupState::Verifying => backup.verify(known.clone(), run.clone())?,
@@ -67,7 +69,7 @@ impl Reconciler for Backups {
             Some(run) => backup.stream(known.clone(), run.clone())?,
             None => backup.wait(known)?,
         };
-        Ok(if left { outcome.requeue_within(discard::RETRY) } else { outcome })
+        Ok(again.into_iter().flatten().fold(outcome, Outcome::requeue_within))
     }
 
     fn finalize(&self, ctx: &Context, object: &BackupObject) -> Result<Finalized, Error> {

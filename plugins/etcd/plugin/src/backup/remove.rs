@@ -8,7 +8,7 @@ use pilothouse_sdk::{BlobError, BlobErrorKind, Error, Finalized, Outcome, info};
 use super::{Backup, step::AT_ONCE};
 
 /// So many are deleted in one call: it has a budget.
-const AT_A_TIME: usize = 50;
+pub(super) const AT_A_TIME: usize = 50;
 /// When to try again what people have to mend.
 const RETRY: Duration = Duration::from_secs(300);
 

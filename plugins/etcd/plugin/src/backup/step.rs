@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use etcd_api::{Artefact, BackupPolicy, BackupRun, BackupState, BackupStatus, Verification};
-use etcd_core::backup::{Key, expired};
+use etcd_core::backup::Key;
 use jiff::{SignedDuration, Timestamp};
 use pilothouse_sdk::{
     BlobError, Condition, Encoding, Error, Event, HttpRequest, Outcome, Progress, Proof, Transfer,
-    TransferState, info,
+    TransferState,
 };
 
 use super::{Backup, trial::TRIAL};
@@ -187,7 +187,7 @@ impl Backup<'_> {
         run.started.saturating_add(SignedDuration::from_secs(seconds)).unwrap_or(Timestamp::MAX)
     }
 
-    fn policy(&self) -> BackupPolicy {
+    pub(super) fn policy(&self) -> BackupPolicy {
         self.object.spec.backup_policy.clone().unwrap_or_default()
     }
 
@@ -248,9 +248,10 @@ impl Backup<'_> {
         self.ctx.count("backups", 1.0, &[("result", "succeeded")]);
         let mut message =
             format!("{} at revision {}, {} bytes", artefact.uri, artefact.revision, artefact.size);
-        if let Err(error) = self.prune(&known.discarded) {
+        let surplus = self.prune(&artefact, &known.discarded).unwrap_or_else(|error| {
             message = format!("{message}; older ones could not be deleted: {error}");
-        }
+            true
+        });
         let status = BackupStatus {
             succeeded: true,
             reason: String::new(),
@@ -259,6 +260,7 @@ impl Backup<'_> {
             last_success_date: Some(self.now.to_string()),
             artefact: Some(artefact),
             verified: Some(verified),
+            surplus,
             run: None,
             request: run.request.or_else(|| Some(self.asked())),
             last_schedule_time: Some(run.due),
@@ -268,34 +270,6 @@ impl Backup<'_> {
             Outcome::ready().event(Event::normal("Backup Taken", message)).condition(shown(verified));
         // It may repeat, and what is asked for may have changed meanwhile.
         self.object.told(outcome.requeue_after(AT_ONCE), &status)
-    }
-
-    /// Deletes what is not kept any more. Only keys of this very backup are looked at, and only backups count.
-    fn prune(&self, discarded: &[String]) -> Result<(), BlobError> {
-        if !self.repeats() {
-            return Ok(());
-        }
-        let mut keys = self.keys()?;
-        keys.retain(|key| !discarded.contains(&key.text));
-        for key in expired(&self.policy(), keys) {
-            info!(self.ctx, "{} is not kept any more", key.text);
-            self.ctx.blob().delete(&self.place.store, &key.text)?;
-        }
-        Ok(())
-    }
-
-    /// Keys of this very backup, if it repeats.
-    pub(super) fn keys(&self) -> Result<Vec<Key>, BlobError> {
-        let (directory, _) = self.place.path.rsplit_once('/').unwrap_or_default();
-        let (mut keys, mut after) = (Vec::new(), None);
-        loop {
-            let page = self.ctx.blob().list(&self.place.store, directory, after.as_deref(), 1_000)?;
-            keys.extend(page.objects.iter().filter_map(|object| Key::read(&self.place.path, &object.key)));
-            after = page.next;
-            if after.is_none() {
-                return Ok(keys);
-            }
-        }
     }
 }
 

@@ -18,6 +18,8 @@ mod mishaps;
 #[cfg(test)]
 mod restore;
 #[cfg(test)]
+mod retention;
+#[cfg(test)]
 mod stage;
 #[cfg(test)]
 mod trial;
