@@ -52,6 +52,9 @@ impl Reconciler for Backups {
     type Resource = BackupObject;
 
     fn reconcile(&self, ctx: &Context, object: &BackupObject) -> Result<Outcome, Error> {
+        if !ctx.config::<Settings>()?.is_responsible(&object.metadata) {
+            return Ok(Outcome::foreign());
+        }
         let known = object.status()?;
         let backup = match Backup::of(ctx, object)? {
             Ok(backup) => backup,
@@ -75,6 +78,10 @@ impl Reconciler for Backups {
     fn finalize(&self, ctx: &Context, object: &BackupObject) -> Result<Finalized, Error> {
         if !object.spec.backup_policy.as_ref().is_some_and(|policy| policy.delete_with_object) {
             return Ok(Finalized::Done);
+        }
+        if !ctx.config::<Settings>()?.is_responsible(&object.metadata) {
+            // The finalizer of both is one: whoever took the backups takes it off when they are gone.
+            return Ok(Finalized::waiting(Outcome::foreign()));
         }
         let known = object.status()?;
         match Backup::of(ctx, object)? {

@@ -10,7 +10,7 @@ use etcd_core::{
     naming::Place,
     observed::{Hook, HookState, View},
     refusal::Refusal,
-    scope, settled,
+    settled,
     spec::Plan,
 };
 use jiff::Timestamp;
@@ -93,8 +93,7 @@ fn held(ctx: &Context, object: ClusterObject) -> Result<ClusterObject, Error> {
 }
 
 fn is_responsible(ctx: &Context, object: &ClusterObject) -> Result<bool, Error> {
-    let Settings { cluster_wide, .. } = ctx.config()?;
-    Ok(cluster_wide.is_none_or(|wide| scope::is_responsible(wide, &object.metadata.annotations)))
+    Ok(ctx.config::<Settings>()?.is_responsible(&object.metadata))
 }
 
 /// Rounds until there is nothing to do now. None: there is no such object any more, or nothing holds it.

@@ -144,7 +144,10 @@ impl Reconciler for Restores {
     type Resource = RestoreObject;
 
     fn reconcile(&self, ctx: &Context, object: &RestoreObject) -> Result<Outcome, Error> {
-        let Settings { stores, .. } = ctx.config()?;
+        let settings: Settings = ctx.config()?;
+        if !settings.is_responsible(&object.metadata) {
+            return Ok(Outcome::foreign());
+        }
         let status = object.status()?;
         match status.state {
             Some(RestoreState::Succeeded) => return Ok(object.told(Outcome::ready(), &status)),
@@ -161,7 +164,7 @@ impl Reconciler for Restores {
             );
             return Ok(object.failed(status, why));
         }
-        let place = Place::of(place::of_restore(&object.spec), &object.metadata.namespace, &stores);
+        let place = Place::of(place::of_restore(&object.spec), &object.metadata.namespace, &settings.stores);
         let place = match place {
             Ok(place) => place,
             Err(why) => return Ok(object.failed(status, why)),

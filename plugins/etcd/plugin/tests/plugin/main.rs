@@ -20,6 +20,8 @@ mod restore;
 #[cfg(test)]
 mod retention;
 #[cfg(test)]
+mod scope;
+#[cfg(test)]
 mod stage;
 #[cfg(test)]
 mod trial;
