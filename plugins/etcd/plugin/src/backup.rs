@@ -56,7 +56,7 @@ impl Reconciler for Backups {
             return Ok(Outcome::foreign());
         }
         let known = object.status()?;
-        let backup = match Backup::of(ctx, object)? {
+        let backup = match Backup::of(ctx, object)?.and_then(Backup::checked) {
             Ok(backup) => backup,
             Err(why) => return Ok(object.told(Outcome::stalled("InvalidSpec", why), &known)),
         };
@@ -158,6 +158,14 @@ impl<'a> Backup<'a> {
 }
 
 impl Backup<'_> {
+    /// It, if a backup may be taken as the spec asks for it.
+    ///
+    /// # Errors
+    /// What is wrong with the spec.
+    fn checked(self) -> Result<Self, String> {
+        source::unused_secret(&self.object.spec).map_or(Ok(self), Err)
+    }
+
     /// Nothing is being taken: until the next one is due.
     fn wait(&self, mut known: BackupStatus) -> Result<Outcome, Error> {
         let (policy, asked) = (self.object.spec.backup_policy.as_ref(), self.asked());

@@ -77,6 +77,15 @@ impl Source {
     }
 }
 
+/// What is wrong with a Secret that would not be used, if it is: who wants to be known would talk to members in the clear.
+pub(super) fn unused_secret(spec: &EtcdBackupSpec) -> Option<String> {
+    let secret = spec.client_tls_secret.as_ref()?;
+    let plain = spec.etcd_endpoints.iter().find(|endpoint| !endpoint.starts_with("https://"))?;
+    Some(format!(
+        "clientTLSSecret {secret:?} is of no use for {plain:?}: members are talked to without TLS there; write https:// or leave the Secret out"
+    ))
+}
+
 /// Members of a cluster that are ready.
 fn of_cluster(object: &ClusterObject) -> Source {
     let cluster = object.cluster();

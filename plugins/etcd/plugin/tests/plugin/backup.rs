@@ -4,7 +4,7 @@ use std::{cell::RefCell, rc::Rc, time::Duration};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use pilothouse_sdk::{
-    BlobErrorKind, DeleteOptions, Gvk, HttpError, HttpErrorKind, HttpRequest, ObjectRef,
+    BlobErrorKind, DeleteOptions, Gvk, HttpError, HttpErrorKind, HttpRequest, ObjectRef, Patch,
     harness::{Cluster, HttpAnswer, Runner, StoreFault, every_crash},
 };
 use serde_json::{Value, json};
@@ -209,6 +209,25 @@ fn a_store_that_refuses_is_told_in_its_own_words_and_without_credentials() {
         assert!(!told.to_string().contains("hidden"));
         assert_eq!(cluster.stored_keys(STORE), [""; 0]);
     }
+}
+
+#[test]
+fn a_secret_for_tls_is_refused_where_members_are_talked_to_without() {
+    let (cluster, _member) = cluster(&Value::Null);
+    let edit = |spec: &Value| {
+        let patch = Patch::merge(&json!({"spec": spec})).unwrap();
+        cluster.kubectl().patch_ref::<Value>(&reference(), &patch).unwrap();
+    };
+    edit(&json!({"clientTLSSecret": "aws"}));
+    let mut runner = runner(&cluster);
+    runner.run_for(Duration::from_mins(5)).unwrap();
+    let stalled = cluster.condition(&reference(), "Stalled").unwrap();
+    assert_eq!(stalled.reason, "InvalidSpec");
+    assert!(stalled.message.contains("clientTLSSecret") && stalled.message.contains("http://example-client"));
+    assert!(cluster.http_calls().is_empty());
+    edit(&json!({"clientTLSSecret": null}));
+    runner.run_for(Duration::from_secs(5)).unwrap();
+    assert_eq!(status(&cluster)["succeeded"], true, "{}", status(&cluster));
 }
 
 #[test]
