@@ -16,7 +16,6 @@ mod restore;
 mod status;
 mod store;
 mod tls;
-mod unknown;
 
 pub use backup::{
     BackupPolicy, BackupRequest, BackupRun, BackupState, BackupStatus, EtcdBackupSpec, Retention,
@@ -35,7 +34,6 @@ pub use restore::{ClusterReference, EtcdRestoreSpec, RestoreState, RestoreStatus
 pub use status::{ClusterStatus, Condition, MembersStatus, Phase};
 pub use store::{AbsSource, Artefact, GcsSource, S3Source, StorageType, StoreSource};
 pub use tls::{ManagedTls, MemberSecrets, StaticTls, TlsPolicy};
-pub use unknown::unknown_fields;
 
 /// A piece of a Kubernetes object that is passed on as it came.
 pub type Fragment = serde_json::Map<String, serde_json::Value>;
