@@ -24,6 +24,8 @@ mod scope;
 #[cfg(test)]
 mod stage;
 #[cfg(test)]
+mod sweep;
+#[cfg(test)]
 mod trial;
 
 #[cfg(test)]

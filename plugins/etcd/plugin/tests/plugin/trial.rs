@@ -14,7 +14,7 @@ fn trials() -> Value {
     json!({"backupIntervalInSecond": 3600, "verification": "Restore"})
 }
 
-fn list(cluster: &Cluster, kind: &str) -> Vec<Value> {
+pub(crate) fn list(cluster: &Cluster, kind: &str) -> Vec<Value> {
     cluster.kubectl().list_ref(Gvk::new("", "v1", kind), "default").all().unwrap()
 }
 
@@ -35,7 +35,7 @@ fn receives() -> Value {
 }
 
 /// etcd runs in the pod and has this revision.
-fn runs(revision: i64) -> Value {
+pub(crate) fn runs(revision: i64) -> Value {
     let said = json!({"header": {"revision": revision.to_string()}, "leader": "2"}).to_string();
     json!({"phase": "Running", "containerStatuses": [
         {"name": "etcd", "state": {"running": {}}},
@@ -43,7 +43,7 @@ fn runs(revision: i64) -> Value {
 }
 
 /// The pod takes the file if somebody sends it.
-fn listens(cluster: &Cluster) -> Rc<Cell<u32>> {
+pub(crate) fn listens(cluster: &Cluster) -> Rc<Cell<u32>> {
     let (expected, got) = (snapshot(7), Rc::new(Cell::new(0)));
     let count = Rc::clone(&got);
     cluster.serve("http://*.default.svc:2379", move |request, _| {
@@ -57,7 +57,7 @@ fn listens(cluster: &Cluster) -> Rc<Cell<u32>> {
 }
 
 /// Plays the pod for so many seconds: it waits for the file, then does what it is told.
-fn play(cluster: &Cluster, runner: &mut Runner, seconds: u32, then: &Value) {
+pub(crate) fn play(cluster: &Cluster, runner: &mut Runner, seconds: u32, then: &Value) {
     for _ in 0..seconds {
         runner.run_for(Duration::from_secs(1)).unwrap();
         match status(cluster)["run"]["state"].as_str() {
