@@ -224,7 +224,7 @@ fn pods_of_another_job_are_not_ours() {
     let labels = json!({"batch.kubernetes.io/job-name": "other"});
     let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "other", "namespace": NAMESPACE, "labels": labels}, "spec": {"containers": []}});
     scene.cluster.create([pod]).unwrap();
-    let other = pilothouse_sdk::ObjectRef::new(Gvk::new("", "v1", "Pod"), NAMESPACE, "other");
+    let other = ObjectRef::new(Gvk::new("", "v1", "Pod"), NAMESPACE, "other");
     scene.cluster.set_status(&other, &json!({"phase": "Failed"})).unwrap();
     scene.play(30);
     assert_eq!(scene.backup("b").0, "Running");
