@@ -47,6 +47,7 @@ mod requests;
 mod rest;
 mod settings;
 mod store;
+mod suspend;
 mod values;
 mod values_from;
 
@@ -91,6 +92,7 @@ impl Reconciler for HelmOperator {
         };
         let result = result.map_err(|error| call.told_when_it_stays(error, Concern::Reconcile));
         let result = call.with_refusal_told(call.with_chart_told(result));
+        let result = call.with_resumption_told(result);
         call.count_reconcile(if result.is_ok() { "success" } else { "error" });
         call.count_release(result.as_ref().err());
         result

@@ -117,7 +117,6 @@ impl Call<'_> {
         self.stands_at(State::Deployed);
         let outcome =
             self.state_of(prepared).drop_condition("ReleaseFailed").drop_condition("Irreconcilable");
-        let outcome = outcome.drop_condition("Paused");
         let outcome = match by_hand {
             None => outcome.drop_condition("ManualRevision"),
             Some(description) => outcome.condition(manual_revision(prepared.revision, description)),
@@ -128,14 +127,6 @@ impl Call<'_> {
             Ok(Some(period)) => outcome.requeue_within(period),
             Ok(None) | Err(_) => outcome,
         }
-    }
-
-    /// Nobody looks after the release for now. What is said of it stays.
-    pub(crate) fn suspended(&self) -> Outcome {
-        self.stands_at(State::Suspended);
-        let message = "nothing is done until it is resumed; only a deletion is carried out";
-        let paused = Condition::new("Paused", true).reason("Suspended").message(message);
-        self.watched(Outcome::progressing("Suspended", message).condition(paused), None)
     }
 
     /// Tells what differs from the release and is left as it is.

@@ -69,8 +69,8 @@ impl Call<'_> {
         };
         let conditions = object.pointer("/status/conditions")?.as_array()?;
         let ready = conditions.iter().find(is_settled)?;
-        // Whether what was told of drift still holds takes a look.
-        if conditions.iter().any(|condition| condition["type"] == DRIFTED) {
+        // Whether what was told of drift still holds takes a look, and so does what happened while nobody looked.
+        if conditions.iter().any(|condition| condition["type"] == DRIFTED) || self.was_suspended() {
             return None;
         }
         if ready.get("observedGeneration") != object.pointer("/metadata/generation")

@@ -295,23 +295,6 @@ fn an_object_may_opt_out_and_so_may_all_of_them() {
 }
 
 #[test]
-fn what_is_suspended_is_left_alone_until_it_is_resumed() {
-    let mut scene = Scene::installed(&json!({"replicas": 1}));
-    let suspend = |value: Value| json!({"metadata": {"annotations": {"helm.pilothouse.dev/suspend": value}}});
-    patch(&scene, &scene.object(), &suspend(json!("true")));
-    scene.settle();
-    scene.truth("Paused");
-    scene.set(&json!({"replicas": 2}));
-    patch(&scene, &scene.deployment(), &json!({"spec": {"replicas": 5}}));
-    scene.settle();
-    assert_eq!((scene.replicas(), scene.statuses()), (Some(5), vec!["deployed"]));
-    patch(&scene, &scene.object(), &suspend(Value::Null));
-    scene.settle();
-    assert_eq!(scene.replicas(), Some(2));
-    assert_eq!(scene.condition("Paused"), None);
-}
-
-#[test]
 fn a_changed_rule_counts_at_once_and_one_that_is_none_is_told() {
     let mut scene = with_release(&json!({}));
     let rules = |name: &str| json!({"driftDetection": {"ignore": [{"paths": ["/spec/replicas"], "target": {"name": name}}]}});

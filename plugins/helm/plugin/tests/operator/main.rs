@@ -31,6 +31,7 @@ mod requests;
 mod scene;
 mod slow;
 mod strict;
+mod suspend;
 mod uninstall;
 mod upgrade;
 mod values_from;
