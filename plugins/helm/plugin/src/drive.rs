@@ -43,13 +43,7 @@ impl Call<'_> {
                     let secret = self.store().write(operation.stored())?;
                     operation.written(&secret);
                 }
-                Act::Look { hook, run } => {
-                    let state = match hook_of(&operation, hook) {
-                        Some(hook) => self.look_at_hook(hook, &run)?,
-                        None => continue,
-                    };
-                    operation.seen(state);
-                }
+                Act::Look { hook, run } => self.look_for(&mut operation, hook, &run)?,
                 Act::Remove { hook, .. } => {
                     let gone = hook_of(&operation, hook).map_or(Ok(true), |hook| self.remove_hook(hook))?;
                     operation.removed(gone);
@@ -391,6 +385,6 @@ pub(crate) fn waiting_for(kind: &Gvk) -> Pause {
     Pause { reason: WAITING_FOR_KIND, message, watches: Vec::new(), until: None }
 }
 
-fn hook_of(operation: &Operation, place: usize) -> Option<&Hook> {
+pub(crate) fn hook_of(operation: &Operation, place: usize) -> Option<&Hook> {
     operation.stored().release.hooks.get(place)
 }

@@ -1,6 +1,6 @@
 //! The objects of hooks in the cluster.
 
-use helm_release::{Hook, HookState, Stored};
+use helm_release::{Hook, HookState, Operation, Stored};
 use pilothouse_sdk::{ApplyItem, ApplyOptions, DeleteOptions, Error, Gvk, KubeError, ObjectRef, Propagation};
 use serde_json::Value;
 
@@ -8,6 +8,7 @@ use crate::{
     apply::is_refusal,
     call::Call,
     decorate::HOOK_RUN,
+    drive::hook_of,
     objects::{self, Object},
 };
 
@@ -25,6 +26,19 @@ impl Call<'_> {
         let parsed = objects::parse(&hook.manifest, &self.owner().namespace, &*self.kinds()?);
         Ok(parsed
             .map_err(|error| format!("unable to build kubernetes object for hook {}: {error}", hook.path)))
+    }
+
+    /// Looks at a hook for its operation, and when its time is over also at what it wrote.
+    pub(crate) fn look_for(&self, operation: &mut Operation, place: usize, run: &str) -> Result<(), Error> {
+        let Some(hook) = hook_of(operation, place) else { return Ok(()) };
+        let state = self.look_at_hook(hook, run)?;
+        let is_under_way = matches!(state, HookState::Running { .. } | HookState::Terminating);
+        if is_under_way && operation.is_overdue(place) {
+            let lines = self.last_lines(hook);
+            operation.heard(lines);
+        }
+        operation.seen(state);
+        Ok(())
     }
 
     /// How a hook's objects stand. `run`: which of its runs is meant; none: any.
@@ -225,7 +239,8 @@ fn job_state(job: &Value) -> HookState {
     {
         match text(condition, "type").as_str() {
             "Complete" => return HookState::Succeeded,
-            "Failed" => {
+            // What is going to have failed once its pods are gone: only until then can they say why.
+            "Failed" | "FailureTarget" => {
                 let name = job.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
                 let (reason, message) = (text(condition, "reason"), text(condition, "message"));
                 return HookState::Failed(format!("job {name} failed: {reason}: {message}"));
@@ -277,6 +292,11 @@ mod tests {
         assert_eq!(state_of(&job(&conditions("Complete", "True")), "r"), HookState::Succeeded);
         let failed = HookState::Failed("job b failed: BackoffLimitExceeded: m".to_owned());
         assert_eq!(state_of(&job(&conditions("Failed", "True")), "r"), failed);
+        assert_eq!(state_of(&job(&conditions("FailureTarget", "True")), "r"), failed);
+        assert_eq!(
+            state_of(&job(&conditions("SuccessCriteriaMet", "True")), "r"),
+            HookState::Running { busy: false }
+        );
         assert_eq!(state_of(&job(&conditions("Failed", "False")), "r"), HookState::Running { busy: false });
     }
 

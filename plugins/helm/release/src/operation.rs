@@ -41,6 +41,8 @@ pub struct Operation {
     noted: Option<Progress>,
     /// What has been found out since the last transition; never needed after a restart.
     step: Step,
+    /// What a hook wrote last whose time is over.
+    last_words: String,
     ended: Option<Result<(), String>>,
 }
 
@@ -117,6 +119,7 @@ impl Operation {
             outdated,
             dirty,
             step,
+            last_words: String::new(),
             ended,
         }
     }

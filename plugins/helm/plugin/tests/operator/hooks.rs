@@ -90,6 +90,41 @@ fn a_failed_backup_stops_the_upgrade_and_leaves_the_release_alone() {
     assert!(scene.get(&scene.job("backup")).is_some(), "kept to be looked at");
 }
 
+/// A pod of the Job `backup` that wrote something.
+fn talking_pod(scene: &Scene) {
+    let pod = json!({"apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": "backup-1", "namespace": NAMESPACE, "labels": {"job-name": "backup"}},
+        "spec": {"containers": [{"name": "a", "image": "b"}]}});
+    scene.cluster.create([&pod]).unwrap();
+    scene.cluster.set_log(NAMESPACE, "backup-1", None, "disk is full\n");
+}
+
+#[test]
+fn what_a_hook_wrote_is_told_although_its_pods_go_before_it_has_failed() {
+    let mut scene = upgrading(&json!({"backup": true}));
+    talking_pod(&scene);
+    let target = json!({"type": "FailureTarget", "status": "True", "reason": "DeadlineExceeded", "message": "too long"});
+    scene.cluster.set_status(&scene.job("backup"), &json!({"active": 1, "conditions": [target]})).unwrap();
+    scene.settle();
+    assert_eq!(scene.statuses(), ["deployed", "failed"]);
+    let (_, message) = scene.truth("ReleaseFailed");
+    assert!(
+        message.ends_with("job backup failed: DeadlineExceeded: too long; its log ends with:\ndisk is full"),
+        "{message}"
+    );
+}
+
+#[test]
+fn what_a_hook_wrote_that_does_not_end_is_told_when_its_time_is_over() {
+    let mut scene = upgrading(&json!({"backup": true}));
+    talking_pod(&scene);
+    scene.run_for(301);
+    assert_eq!(scene.statuses(), ["deployed", "failed"]);
+    let (_, message) = scene.truth("ReleaseFailed");
+    let told = "Job backup has not come to its end after 5m; its log ends with:\ndisk is full";
+    assert!(message.ends_with(told), "{message}");
+}
+
 #[test]
 fn a_failed_backup_is_made_again_later_and_at_once_for_another_spec() {
     let mut scene = upgrading(&json!({"backup": true}));

@@ -14,6 +14,17 @@ impl Operation {
         self.step = Step::Seen(state);
     }
 
+    /// Whether a hook has run for longer than it may.
+    #[must_use]
+    pub fn is_overdue(&self, hook: usize) -> bool {
+        self.progress.attempt > 0 && self.is_past(self.expiry(hook))
+    }
+
+    /// What a hook wrote that is overdue, for the words of its failure.
+    pub fn heard(&mut self, words: String) {
+        self.last_words = words;
+    }
+
     /// Deletion of the hook's objects was asked for. `gone`: there is none left.
     pub fn removed(&mut self, gone: bool) {
         let cleaned = match &self.step {
@@ -213,7 +224,7 @@ impl Operation {
         let name = self.hook(place).map(|hook| format!("{} {}", hook.kind, hook.name)).unwrap_or_default();
         let timeout = self.timeout.and_then(|timeout| SignedDuration::try_from(timeout).ok());
         let timeout = timeout.unwrap_or_default();
-        format!("timed out waiting for the condition: {name} {how} after {timeout:#}")
+        format!("timed out waiting for the condition: {name} {how} after {timeout:#}{}", self.last_words)
     }
 
     fn abandon(&mut self, place: usize) {
