@@ -178,7 +178,7 @@ impl Call<'_> {
 
     /// Whether the release of this name belongs to this object: not when another object keeps it, nor when it is of
     /// another chart and was never ours.
-    fn is_ours(&self, history: &History) -> Result<bool, Error> {
+    pub(crate) fn is_ours(&self, history: &History) -> Result<bool, Error> {
         let Some(latest) = history.latest() else { return Ok(false) };
         let owner = self.owner();
         if let Some(other) = &latest.controller {

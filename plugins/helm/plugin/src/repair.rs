@@ -101,12 +101,11 @@ impl Call<'_> {
     pub(crate) fn keep_up_or_fail(&self) -> Result<Kept, Error> {
         let nothing = || Kept { watches: self.watches(None), deployed: None };
         let mut history = self.store().history()?;
-        let Some(latest) = history
-            .latest()
-            .filter(|latest| latest.controller.as_ref().is_some_and(|other| self.owner().is(other)))
-        else {
+        // Helm's own records name no owner: what somebody made by hand of our release is ours all the same.
+        if !self.is_ours(&history)? {
             return Ok(nothing());
-        };
+        }
+        let Some(latest) = history.latest() else { return Ok(nothing()) };
         if latest.status.is_pending() && latest.marks.progress.is_some() {
             let stored = self.store().load(latest.revision)?;
             if let Some(operation) = Operation::resume(stored, self.now()) {

@@ -239,6 +239,20 @@ fn an_operation_of_helm_is_waited_for_and_taken_over_when_it_died() {
 }
 
 #[test]
+fn drift_is_repaired_beside_a_manual_revision_while_the_chart_cannot_be_used() {
+    let mut scene = two_revisions();
+    helm_rollback(&scene, 1, 1);
+    scene.settle();
+    scene.truth("ManualRevision");
+    scene.runner = scene.runner.asset("charts/site", [("Chart.yaml".to_owned(), "nothing".to_owned())]);
+    let drift = Patch::merge(&json!({"spec": {"replicas": 7}})).unwrap();
+    scene.cluster.kubectl().patch_ref::<Value>(&scene.deployment(), &drift).unwrap();
+    scene.settle();
+    scene.truth("Irreconcilable");
+    assert_eq!(scene.replicas(), Some(1));
+}
+
+#[test]
 fn a_pending_install_of_helm_that_died_does_not_block_the_install() {
     let mut scene = Scene::new(&json!({"replicas": 1}));
     helm_pending(&scene, Status::PendingInstall);
