@@ -7,7 +7,7 @@ use helm_release::{
     decision::{Decision, Wish, decide},
 };
 use helm_template::Map;
-use pilothouse_sdk::{Error, Event, Outcome};
+use pilothouse_sdk::{Error, Event, Outcome, Watch};
 
 use crate::{
     call::{Call, collision},
@@ -145,8 +145,8 @@ impl<'c> Reconciliation<'c> {
                     "somebody else's operation ({status}, revision {revision}) is under way; it is taken over at {}",
                     until.strftime("%Y-%m-%dT%H:%M:%SZ")
                 );
-                let pause =
-                    Pause { reason: "OperationInProgress", message, watches: Vec::new(), until: Some(until) };
+                let (reason, watches) = ("OperationInProgress", vec![self.watch_of(revision)]);
+                let pause = Pause { reason, message, watches, until: Some(until) };
                 Ok(Step::Over(self.call.paused(pause, None)))
             }
             Decision::Unlock { revision, status } => self.unlock(revision, status),
@@ -267,9 +267,20 @@ impl<'c> Reconciliation<'c> {
                 entry.status,
                 end.strftime("%Y-%m-%dT%H:%M:%SZ")
             ),
-            watches: self.call.watches(Some(&prepared)),
+            watches: self
+                .call
+                .watches(Some(&prepared))
+                .into_iter()
+                .chain([self.watch_of(revision)])
+                .collect(),
             until: Some(end),
         }))
+    }
+
+    /// The record of somebody else's operation, by its name: helm's own records have no label by which the host would know
+    /// whose they are.
+    fn watch_of(&self, revision: u32) -> Watch {
+        Watch::object(self.call.store().reference(revision))
     }
 
     /// The same inputs failed before: what is deployed is kept until the next attempt.

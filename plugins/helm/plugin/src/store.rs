@@ -204,7 +204,8 @@ impl<'a> Store<'a> {
         patched.map(drop).map_err(|error| self.explain("failed to mark release", error))
     }
 
-    fn reference(&self, revision: u32) -> ObjectRef {
+    /// The Secret of a record.
+    pub(crate) fn reference(&self, revision: u32) -> ObjectRef {
         self.secret(secret_name(self.release, revision))
     }
 

@@ -238,6 +238,56 @@ fn an_operation_of_helm_is_waited_for_and_taken_over_when_it_died() {
     }
 }
 
+/// Helm brings what it is at to this end.
+fn helm_ends(scene: &Scene, status: Status) {
+    let latest = scene.history().last().unwrap().revision;
+    let mut release = scene.stored(latest).release;
+    release.set_status(status, "Upgrade complete");
+    helm_writes(scene, &release);
+}
+
+#[test]
+fn the_end_of_an_operation_of_helm_is_seen_at_once() {
+    let mut scene = two_revisions();
+    scene.come_up();
+    helm_pending(&scene, Status::PendingUpgrade);
+    scene.runner.restart();
+    scene.settle();
+    assert_eq!(scene.truth("Reconciling").0, "OperationInProgress");
+    helm_ends(&scene, Status::Deployed);
+    scene.settle();
+    scene.truth("Ready");
+    // Also of one that may still wait for its pods.
+    let mut scene = two_revisions();
+    helm_pending(&scene, Status::PendingUpgrade);
+    scene.runner.restart();
+    scene.run_for(1800);
+    assert!(scene.truth("Reconciling").1.contains("may still wait"));
+    helm_ends(&scene, Status::Failed);
+    scene.settle();
+    assert_ne!(scene.truth("Reconciling").0, "OperationInProgress");
+}
+
+#[test]
+fn the_end_of_an_uninstall_by_hand_is_seen_at_once() {
+    let mut scene = two_revisions();
+    let mut release = scene.stored(2).release;
+    release.set_status(Status::Uninstalling, "Deletion in progress");
+    let mut plain =
+        Stored::new(release, Marks::default(), BTreeMap::new()).secrets(now(&scene)).unwrap().record;
+    plain["metadata"]["resourceVersion"] =
+        scene.get(&scene.secret(2)).unwrap()["metadata"]["resourceVersion"].clone();
+    scene.cluster.kubectl().replace(&plain).unwrap();
+    scene.runner.restart();
+    scene.settle();
+    assert_eq!(scene.truth("Reconciling").0, "OperationInProgress");
+    for object in [scene.secret(1), scene.secret(2), scene.deployment()] {
+        scene.cluster.kubectl().delete_ref(&object, &Default::default()).unwrap();
+    }
+    scene.settle();
+    assert_eq!((scene.statuses(), scene.replicas()), (vec!["deployed"], Some(2)));
+}
+
 #[test]
 fn drift_is_repaired_beside_a_manual_revision_while_the_chart_cannot_be_used() {
     let mut scene = two_revisions();
