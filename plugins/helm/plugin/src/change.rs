@@ -253,6 +253,7 @@ impl Reconciliation<'_> {
             attempt,
             asked: self.call.annotations().rollback_to.clone(),
             forced: self.call.annotations().force_at.clone(),
+            reset: self.call.annotations().reset_at.clone(),
             ..Marks::default()
         };
         // Who asked for it wants it kept although the spec says otherwise.
@@ -302,11 +303,12 @@ impl Reconciliation<'_> {
         let Plan { candidate, revision, attempt, status, labels, first_deployed, found, change } = plan;
         let annotations = self.call.annotations();
         let (asked, forced) = (annotations.rollback_to.clone(), annotations.force_at.clone());
+        let reset = annotations.reset_at.clone();
         let inputs = Some(self.inputs.clone());
         let chart = self.chart_mark();
         let action = Action::of(status).unwrap_or(Action::Upgrade);
         let change = lifecycle::mark(action, &change);
-        let marks = Marks { inputs, attempt, found, asked, forced, chart, change, ..Marks::default() };
+        let marks = Marks { inputs, attempt, found, asked, forced, chart, change, reset, ..Marks::default() };
         let (mut release, marks) = self.call.new_revision(candidate, revision, status, &marks)?;
         release.info.first_deployed = first_deployed.or(release.info.first_deployed);
         begun(Stored::new(release, marks, labels), self.call.now())

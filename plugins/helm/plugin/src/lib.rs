@@ -19,6 +19,7 @@ mod depends;
 mod drive;
 mod elsewhere;
 mod finalize;
+mod former;
 mod go_duration;
 mod hooks;
 mod inputs;

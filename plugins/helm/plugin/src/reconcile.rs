@@ -14,6 +14,7 @@ use crate::{
     charts::LoadedChart,
     drive::Ended,
     elsewhere::{Here, Origin},
+    former::Former,
     inputs,
     releases::Prepared,
     report::{Concern, Pause, explain},
@@ -34,6 +35,8 @@ pub(crate) struct Reconciliation<'c> {
     pub(crate) origin: Option<Origin>,
     pub(crate) values: Map,
     pub(crate) inputs: String,
+    /// How a former version called the same, where that differs.
+    pub(crate) former: Option<Former>,
     /// As the API server has it; empty until it was asked.
     pub(crate) history: History,
     /// Whether the deployed revision was somebody else's until this call.
@@ -67,10 +70,17 @@ impl<'c> Reconciliation<'c> {
         };
         let annotations = call.annotations();
         let post_rendered = call.settings().release.post_rendering().map(|spec| spec.to_string());
-        let asked = [&annotations.force_at, &annotations.reset_at, &post_rendered];
-        let inputs = inputs::digest(&chart, &values::to_json(&values)?, capabilities.as_ref(), &asked);
+        let json = values::to_json(&values)?;
+        let digest = |reset: &Option<String>| {
+            let asked = [&annotations.force_at, reset, &post_rendered];
+            inputs::digest(&chart, &json, capabilities.as_ref(), &asked)
+        };
+        // The request to forget failures is no input: its place stays empty, so that other digests are what they were.
+        let inputs = digest(&None);
+        let former = annotations.reset_at.clone();
+        let former = former.map(|reset| Former { inputs: digest(&Some(reset.clone())), reset });
         let history = History::default();
-        Ok(Self { call, chart, origin, values, inputs, history, adopts: false })
+        Ok(Self { call, chart, origin, values, inputs, former, history, adopts: false })
     }
 
     /// Decides and acts until the release stands as wanted or has to wait.
@@ -105,10 +115,11 @@ impl<'c> Reconciliation<'c> {
         let back = call.way_back().map_err(|error| explain(error, Concern::Reconcile))?;
         Ok(Wish {
             inputs: &self.inputs,
-            remembered: call.remembered(),
+            remembered: self.remembered(),
             remedy,
             back,
             test: call.annotations().test_at.as_deref(),
+            reset: call.annotations().reset_at.as_deref(),
             now: call.now(),
         })
     }
@@ -116,14 +127,19 @@ impl<'c> Reconciliation<'c> {
     /// Looks at the records, and changes nothing.
     pub(crate) fn look(&mut self) -> Result<(), Error> {
         let history = self.call.store().history();
-        self.history = history.map_err(|error| explain(error, Concern::Reconcile))?;
+        self.history = self.renamed(&history.map_err(|error| explain(error, Concern::Reconcile))?);
         Ok(())
     }
 
     fn refresh(&mut self) -> Result<(), Error> {
-        let history = self.call.store().tidied_history();
-        self.history = history.map_err(|error| explain(error, Concern::Reconcile))?;
+        let history = self.listed().map_err(|error| explain(error, Concern::Reconcile))?;
+        self.history = history;
         Ok(())
+    }
+
+    fn listed(&self) -> Result<History, Error> {
+        let history = self.call.store().tidied_history()?;
+        if self.rename(&history)? { self.call.store().history() } else { Ok(history) }
     }
 
     fn act(&mut self, decision: Decision) -> Result<Step, Error> {

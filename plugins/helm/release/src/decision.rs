@@ -26,6 +26,8 @@ pub struct Wish<'a> {
     pub back: Option<(u32, &'a str)>,
     /// The words with which a test of what is deployed was asked for.
     pub test: Option<&'a str>,
+    /// The words with which it was asked for that former failures are forgotten.
+    pub reset: Option<&'a str>,
     /// The time.
     pub now: Timestamp,
 }
@@ -225,7 +227,7 @@ fn extra_deployed(history: &History) -> Vec<u32> {
 }
 
 fn not_installed(history: &History, latest: &Entry, wish: Wish<'_>) -> Decision {
-    let Some(failed) = last_failure(history, wish.inputs) else {
+    let Some(failed) = last_failure(history, wish) else {
         return Decision::Install { revision: history.next(), attempt: 1 };
     };
     let has_left_something = failed.marks.may_have_applied() && !failed.marks.cleaned;
@@ -247,7 +249,7 @@ fn installed(history: &History, good: &Entry, latest: &Entry, wish: Wish<'_>) ->
         return decision;
     }
     let upgrade = |attempt| Decision::Upgrade { from: good.revision, revision: history.next(), attempt };
-    let Some(failed) = last_failure(history, wish.inputs) else { return upgrade(1) };
+    let Some(failed) = last_failure(history, wish) else { return upgrade(1) };
     match wish.remedy.waits(failed, wish.now) {
         Some(until) => Decision::Hold { failed: failed.revision, deployed: Some(good.revision), until },
         None => upgrade(failed.marks.attempt + 1),
@@ -277,7 +279,7 @@ fn go_back(history: &History, good: &Entry, latest: &Entry, wish: Wish<'_>) -> O
         return (!third).then(|| rollback(1));
     }
     // The way back failed as well. It is tried again and again, until something is wanted that has not failed.
-    let hopeful = last_failure(history, wish.inputs).is_none() && !is_wanted(good);
+    let hopeful = last_failure(history, wish).is_none() && !is_wanted(good);
     if hopeful {
         return None;
     }
@@ -310,12 +312,12 @@ fn settled(good: &Entry, wish: Wish<'_>) -> Option<Decision> {
     unknown.then(|| Decision::Compare { revision, by_hand: wish.remembered == wanted })
 }
 
-/// The newest attempt with these inputs, when it failed and nothing else succeeded since.
-fn last_failure<'a>(history: &'a History, inputs: &str) -> Option<&'a Entry> {
+/// The newest attempt with these inputs, when it failed, nothing else succeeded since, and nobody wants it forgotten.
+fn last_failure<'a>(history: &'a History, wish: Wish<'_>) -> Option<&'a Entry> {
     let attempts = history.life().iter().rev().filter(|entry| entry.marks.rollback.is_none());
     let failed = attempts.take_while(|entry| entry.status == Status::Failed);
-    let mut same = failed.filter(|entry| entry.marks.inputs.as_deref() == Some(inputs));
-    same.next()
+    let mut same = failed.filter(|entry| entry.marks.inputs.as_deref() == Some(wish.inputs));
+    same.next().filter(|entry| wish.reset.is_none() || entry.marks.reset.as_deref() == wish.reset)
 }
 
 #[cfg(test)]

@@ -20,7 +20,8 @@ const CHART: &str = "helm.pilothouse.dev/chart";
 const REMEDIES: &str = "helm.pilothouse.dev/remedies";
 const CHANGE: &str = "helm.pilothouse.dev/change";
 const UNDOES: &str = "helm.pilothouse.dev/undoes";
-const ALL: [&str; 15] = [
+const RESET: &str = "helm.pilothouse.dev/reset";
+const ALL: [&str; 16] = [
     INPUTS,
     ACCEPTED,
     PROGRESS,
@@ -36,6 +37,7 @@ const ALL: [&str; 15] = [
     REMEDIES,
     CHANGE,
     UNDOES,
+    RESET,
 ];
 
 /// Our own notes about a revision.
@@ -71,6 +73,8 @@ pub struct Marks {
     pub change: Option<String>,
     /// Of a rollback: the change that it undoes.
     pub undoes: Option<String>,
+    /// The last request to forget failures that was known when this revision was made: its failure is none of those.
+    pub reset: Option<String>,
 }
 
 impl Marks {
@@ -93,6 +97,7 @@ impl Marks {
             remedies: annotations.contains_key(REMEDIES),
             change: text(CHANGE),
             undoes: text(UNDOES),
+            reset: text(RESET),
             found: annotations
                 .get(FOUND)
                 .into_iter()
@@ -121,6 +126,7 @@ impl Marks {
             self.remedies.then(|| "true".to_owned()),
             self.change.clone(),
             self.undoes.clone(),
+            self.reset.clone(),
         ];
         ALL.into_iter().zip(values)
     }
@@ -159,6 +165,7 @@ mod tests {
             remedies: true,
             change: Some("upgrade/v4-0a1b2c3d4e".into()),
             undoes: Some("v3-0a1b2c3d4e".into()),
+            reset: Some("monday".into()),
             found: ["Secret \"a\"", "ConfigMap \"b\""].map(str::to_owned).into(),
         };
         let written = |marks: &Marks| {

@@ -118,6 +118,24 @@ fn failures_are_repeated_as_often_as_the_entry_says_and_forgotten_on_request() {
 }
 
 #[test]
+fn what_stands_well_is_not_touched_by_a_request_to_forget_failures() {
+    let mut scene = two_revisions();
+    scene.come_up();
+    scene.cluster.forget_calls();
+    scene.ask("reset-at", "monday");
+    scene.settle();
+    assert_eq!(scene.statuses(), ["superseded", "deployed"]);
+    assert!(scene.writes().is_empty(), "{:?}", scene.writes());
+    crate::by_hand::helm_rollback(&scene, 1, 1);
+    scene.settle();
+    scene.truth("ManualRevision");
+    scene.ask("reset-at", "tuesday");
+    scene.settle();
+    assert_eq!((scene.history().len(), scene.replicas()), (3, Some(1)), "what was made by hand is kept");
+    scene.truth("ManualRevision");
+}
+
+#[test]
 fn hooks_can_be_switched_off_by_the_entry_and_by_the_object() {
     let release = json!({"upgrade": {"disableHooks": true}});
     let hooks = json!({"replicas": 1, "hooks": {"backup": true, "migrate": true, "dump": true}});

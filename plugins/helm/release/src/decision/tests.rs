@@ -50,13 +50,14 @@ fn decided_at(entries: Vec<Entry>, inputs: &str, remembered: Option<&str>, now: 
     let remedy = Remedy::default();
     decide(
         &entries.into_iter().collect(),
-        Wish { inputs, remembered, remedy, back: None, test: None, now: at(now) },
+        Wish { inputs, remembered, remedy, back: None, test: None, reset: None, now: at(now) },
     )
 }
 
 /// What is decided about a failure of `a`, with something to follow it.
 fn remedied(entries: Vec<Entry>, remedy: Remedy, now: i64) -> Decision {
-    let wish = Wish { inputs: "a", remembered: None, remedy, back: None, test: None, now: at(now) };
+    let wish =
+        Wish { inputs: "a", remembered: None, remedy, back: None, test: None, reset: None, now: at(now) };
     decide(&entries.into_iter().collect(), wish)
 }
 
@@ -258,7 +259,8 @@ fn a_failed_upgrade_can_be_left_and_made_again_after_an_interval() {
         remedied(history(), remedy, NOW + 295),
         Decision::Upgrade { from: 1, revision: 3, attempt: 8 }
     );
-    let wish = Wish { inputs: "b", remembered: None, remedy, back: None, test: None, now: at(NOW) };
+    let wish =
+        Wish { inputs: "b", remembered: None, remedy, back: None, test: None, reset: None, now: at(NOW) };
     let back = decide(&history().into_iter().collect(), wish);
     assert_eq!(
         back,
@@ -295,4 +297,38 @@ fn a_failed_upgrade_can_be_uninstalled_and_that_goes_on_where_it_was() {
     going.marks.remedies = true;
     let decision = remedied(vec![ours(1, Deployed, "b"), going], Remedy::default(), NOW);
     assert_eq!(decision, Decision::Resume { revision: 2, outdated: false });
+}
+
+#[test]
+fn failures_are_forgotten_once_on_request_and_what_stands_well_is_kept() {
+    let asked = |entries: Vec<Entry>, inputs, reset| {
+        let remedy = Remedy { retries: Some(0), ..Remedy::default() };
+        let (remembered, back, test, now) = (None, None, None, at(NOW));
+        let wish = Wish { inputs, remembered, remedy, back, test, reset, now };
+        decide(&entries.into_iter().collect(), wish)
+    };
+    let history = |reset: Option<&str>| {
+        let mut failure = failed(2, "a", Stage::Main, 1);
+        failure.marks.reset = reset.map(str::to_owned);
+        vec![ours(1, Superseded, "b"), failure, rolled_back(3, 1, Deployed, "b")]
+    };
+    let held = Decision::Hold { failed: 2, deployed: Some(3), until: NEVER };
+    let again = Decision::Upgrade { from: 3, revision: 4, attempt: 1 };
+    assert_eq!(asked(history(None), "a", None), held);
+    assert_eq!(asked(history(None), "a", Some("monday")), again);
+    assert_eq!(asked(history(Some("monday")), "a", Some("monday")), held, "this failure came after it");
+    assert_eq!(asked(history(Some("monday")), "a", Some("tuesday")), again);
+    assert_eq!(asked(history(Some("monday")), "a", None), held, "taking the words off asks for nothing");
+    let keep = Decision::Keep { revision: 3, by_hand: false };
+    assert_eq!(asked(history(None), "b", Some("monday")), keep);
+    let install = || {
+        vec![{
+            let mut failure = failed(1, "a", Stage::Main, 1);
+            failure.marks.cleaned = true;
+            failure
+        }]
+    };
+    let held = Decision::Hold { failed: 1, deployed: None, until: NEVER };
+    assert_eq!(asked(install(), "a", None), held);
+    assert_eq!(asked(install(), "a", Some("monday")), Decision::Install { revision: 2, attempt: 1 });
 }
