@@ -5,7 +5,7 @@ use std::{
     rc::Rc,
 };
 
-use helm_release::{Action, Hook, Limit, Marks, Operation, Release, Status, Stored};
+use helm_release::{Action, Limit, Marks, Operation, Release, Status, Stored};
 use pilothouse_sdk::{Error, Event};
 use serde_json::json;
 
@@ -20,6 +20,7 @@ use crate::{
     releases::Prepared,
     render::Candidate,
     report::{Concern, Pause, explain},
+    same::Same,
 };
 
 /// A revision that is about to begin.
@@ -120,10 +121,11 @@ impl Reconciliation<'_> {
         let current = self.call.store().load(from).map_err(unsynced)?;
         let entry = self.entry(from).map_err(unsynced)?;
         let is_forced = self.call.annotations().force_at != entry.marks.forced;
-        if entry.status == Status::Deployed && !is_forced && self.says_the_same(&current).map_err(unsynced)? {
-            let inputs = Some(self.inputs.clone());
-            let marks = Marks { inputs, accepted: None, chart: self.chart_mark(), ..entry.marks.clone() };
-            self.call.store().mark(entry, &marks).map_err(unsynced)?;
+        if entry.status == Status::Deployed
+            && !is_forced
+            && let Some(same) = self.says_the_same(&current).map_err(unsynced)?
+        {
+            self.call.store().mark(entry, &self.marks_of(&entry.marks, same)).map_err(unsynced)?;
             return Ok(Prospect::Nothing);
         }
         let candidate = self.call.render(&self.chart, &self.values, revision, true).map_err(unsynced)?;
@@ -170,26 +172,6 @@ impl Reconciliation<'_> {
         self.call.may_begin(&Change { action, name: change.to_owned(), undoes: None, from, to })
     }
 
-    /// Whether what is wanted, rendered as that revision, is what the revision says: objects, hooks, notes and the chart's
-    /// version.
-    pub(crate) fn says_the_same(&self, stored: &Stored) -> Result<bool, Error> {
-        let release = &stored.release;
-        let candidate = self.call.render(&self.chart, &self.values, release.version, release.version > 1)?;
-        let kinds = self.call.kinds()?;
-        let namespace = &self.call.owner().namespace;
-        let same = |a: &str, b: &str| objects::same(a, b, namespace, &kinds);
-        let same_hook = |(a, b): (&Hook, &Hook)| {
-            a.path == b.path && a.events == b.events && a.weight == b.weight && same(&a.manifest, &b.manifest)
-        };
-        let (ours, theirs) = (candidate.hooks(), &release.hooks);
-        let version = release.chart_name().unwrap_or_default().version;
-        Ok(version == self.chart.parsed.chart().metadata.version
-            && ours.len() == theirs.len()
-            && ours.iter().zip(theirs).all(same_hook)
-            && candidate.notes().trim() == release.info.notes.trim()
-            && same(candidate.manifest(), &release.manifest))
-    }
-
     /// Compares a revision that somebody else deployed with what is wanted.
     pub(crate) fn compare(&mut self, revision: u32, by_hand: bool) -> Result<Step, Error> {
         if !by_hand {
@@ -197,21 +179,26 @@ impl Reconciliation<'_> {
         }
         let stored = self.call.store().load(revision)?;
         // Without a rendering to compare with, it is what it looks like.
-        let same = self.says_the_same(&stored).unwrap_or(false);
+        let same = self.says_the_same(&stored).ok().flatten();
         let entry = self.entry(revision)?;
-        let wanted = Some(self.inputs.clone());
-        let marks = if same {
-            Marks { inputs: wanted, chart: self.chart_mark(), ..entry.marks.clone() }
+        let marks = if let Some(same) = same {
+            self.marks_of(&entry.marks, same)
         } else {
             let message = format!(
                 "revision {revision} was made by hand ({}) and is kept",
                 stored.release.info.description
             );
             self.call.ctx().publish(&Event::normal("ManualRevision", message));
-            Marks { accepted: wanted, ..entry.marks.clone() }
+            Marks { accepted: Some(self.base.clone()), ..entry.marks.clone() }
         };
         self.call.store().mark(entry, &marks).map_err(|error| explain(error, Concern::Reconcile))?;
         Ok(Step::Again)
+    }
+
+    /// The marks of a revision that says what is wanted.
+    fn marks_of(&self, marks: &Marks, Same { lookups }: Same) -> Marks {
+        let (inputs, chart) = (Some(self.inputs.clone()), self.chart_mark());
+        Marks { inputs, accepted: None, chart, lookups, ..marks.clone() }
     }
 
     /// Goes back to a good revision, as a new one.
@@ -249,6 +236,7 @@ impl Reconciliation<'_> {
             inputs: target.marks.inputs.clone(),
             accepted: target.marks.accepted.clone(),
             chart: target.marks.chart.clone(),
+            lookups: target.marks.lookups.clone(),
             rollback: Some(to),
             attempt,
             asked: self.call.annotations().rollback_to.clone(),
@@ -259,7 +247,7 @@ impl Reconciliation<'_> {
         // Who asked for it wants it kept although the spec says otherwise.
         let is_asked = self.entry(failed).map_err(explain)?.status == Status::Deployed;
         let marks = if is_asked {
-            Marks { inputs: None, accepted: Some(self.inputs.clone()), ..marks }
+            Marks { inputs: None, accepted: Some(self.base.clone()), lookups: None, ..marks }
         } else {
             marks
         };
@@ -307,8 +295,19 @@ impl Reconciliation<'_> {
         let inputs = Some(self.inputs.clone());
         let chart = self.chart_mark();
         let action = Action::of(status).unwrap_or(Action::Upgrade);
-        let change = lifecycle::mark(action, &change);
-        let marks = Marks { inputs, attempt, found, asked, forced, chart, change, reset, ..Marks::default() };
+        let (change, lookups) = (lifecycle::mark(action, &change), candidate.lookups());
+        let marks = Marks {
+            inputs,
+            attempt,
+            found,
+            asked,
+            forced,
+            chart,
+            change,
+            reset,
+            lookups,
+            ..Marks::default()
+        };
         let (mut release, marks) = self.call.new_revision(candidate, revision, status, &marks)?;
         release.info.first_deployed = first_deployed.or(release.info.first_deployed);
         begun(Stored::new(release, marks, labels), self.call.now())

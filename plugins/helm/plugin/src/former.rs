@@ -4,7 +4,7 @@
 use helm_release::{Entry, History, Marks};
 use pilothouse_sdk::Error;
 
-use crate::reconcile::Reconciliation;
+use crate::{inputs, reconcile::Reconciliation};
 
 /// How a former version called what is wanted now.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,15 +57,15 @@ impl Reconciliation<'_> {
         Ok(any)
     }
 
-    /// What the object's status says was brought about last, as it would be called now.
+    /// What the object's status says was brought about last, as it would be called now, without what was looked up.
     pub(crate) fn remembered(&self) -> Option<&str> {
-        let remembered = self.call.remembered()?;
+        let remembered = inputs::base(self.call.remembered()?);
         let is_former = self.former.as_ref().is_some_and(|former| former.inputs == remembered);
-        Some(if is_former { self.inputs.as_str() } else { remembered })
+        Some(if is_former { self.base.as_str() } else { remembered })
     }
 
     fn marks_now(&self, marks: &Marks) -> Option<Marks> {
-        self.former.as_ref()?.renamed(marks, &self.inputs)
+        self.former.as_ref()?.renamed(marks, &self.base)
     }
 }
 

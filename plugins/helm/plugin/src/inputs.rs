@@ -50,3 +50,16 @@ pub(crate) fn digest(
         text
     })
 }
+
+/// What parts the digest of everything else from that of what was looked up.
+const LOOKED_UP: char = '+';
+
+/// The same where something else is found in the cluster than was looked up before.
+pub(crate) fn found_otherwise(base: &str, found: &str) -> String {
+    format!("{base}{LOOKED_UP}{found}")
+}
+
+/// The digest without what was looked up.
+pub(crate) fn base(inputs: &str) -> &str {
+    inputs.split(LOOKED_UP).next().unwrap_or(inputs)
+}

@@ -35,6 +35,10 @@ pub(crate) struct Reconciliation<'c> {
     pub(crate) origin: Option<Origin>,
     pub(crate) values: Map,
     pub(crate) inputs: String,
+    /// The same without what was looked up in the cluster.
+    pub(crate) base: String,
+    /// What is found there otherwise than before, once it was asked again.
+    pub(crate) otherwise: Option<Option<String>>,
     /// How a former version called the same, where that differs.
     pub(crate) former: Option<Former>,
     /// As the API server has it; empty until it was asked.
@@ -76,11 +80,11 @@ impl<'c> Reconciliation<'c> {
             inputs::digest(&chart, &json, capabilities.as_ref(), &asked)
         };
         // The request to forget failures is no input: its place stays empty, so that other digests are what they were.
-        let inputs = digest(&None);
+        let base = digest(&None);
         let former = annotations.reset_at.clone();
         let former = former.map(|reset| Former { inputs: digest(&Some(reset.clone())), reset });
-        let history = History::default();
-        Ok(Self { call, chart, origin, values, inputs, former, history, adopts: false })
+        let (inputs, otherwise, history) = (base.clone(), None, History::default());
+        Ok(Self { call, chart, origin, values, inputs, base, otherwise, former, history, adopts: false })
     }
 
     /// Decides and acts until the release stands as wanted or has to wait.
@@ -88,7 +92,7 @@ impl<'c> Reconciliation<'c> {
     /// # Errors
     /// With operator-sdk's conditions; the release is then left as it is, and its drift is still repaired.
     pub(crate) fn run(mut self) -> Result<Outcome, Error> {
-        if let Some(outcome) = self.call.at_rest(&self.inputs) {
+        if let Some(outcome) = self.call.at_rest(&self.base) {
             return Ok(outcome);
         }
         self.refresh()?;
@@ -128,13 +132,34 @@ impl<'c> Reconciliation<'c> {
     pub(crate) fn look(&mut self) -> Result<(), Error> {
         let history = self.call.store().history();
         self.history = self.renamed(&history.map_err(|error| explain(error, Concern::Reconcile))?);
+        self.inputs = self.inputs_now(true);
         Ok(())
     }
 
     fn refresh(&mut self) -> Result<(), Error> {
         let history = self.listed().map_err(|error| explain(error, Concern::Reconcile))?;
         self.history = history;
+        self.inputs = self.inputs_now(self.call.asks_again());
         Ok(())
+    }
+
+    /// What is wanted, with what is found in the cluster of what the good revision looked up there. `asks`: whether that is asked
+    /// again, once in a call; else it is as it was found for the newest attempt.
+    fn inputs_now(&mut self, asks: bool) -> String {
+        let of_base =
+            |entry: &&Entry| entry.marks.inputs.as_deref().map(inputs::base) == Some(self.base.as_str());
+        let Some(good) = self.history.good().filter(of_base) else { return self.base.clone() };
+        let newest = self.history.life().iter().rev().find(|entry| entry.marks.rollback.is_none());
+        let newest = newest.filter(of_base);
+        // What is under way goes on with what it found.
+        if asks && !newest.is_some_and(|newest| newest.status.is_pending()) && self.otherwise.is_none() {
+            self.otherwise = Some(self.call.found_otherwise(good.marks.lookups.as_ref()));
+        }
+        match &self.otherwise {
+            Some(Some(found)) => inputs::found_otherwise(&self.base, found),
+            Some(None) => good.marks.inputs.clone().unwrap_or_default(),
+            None => newest.unwrap_or(good).marks.inputs.clone().unwrap_or_default(),
+        }
     }
 
     fn listed(&self) -> Result<History, Error> {

@@ -21,6 +21,7 @@ pub(crate) struct Candidate {
     notes: String,
     chart: Chart,
     config: Map,
+    lookups: Option<String>,
 }
 
 impl Candidate {
@@ -37,6 +38,11 @@ impl Candidate {
     /// The hooks.
     pub(crate) fn hooks(&self) -> &[Hook] {
         &self.hooks
+    }
+
+    /// What the chart looked up, as a mark.
+    pub(crate) fn lookups(&self) -> Option<String> {
+        self.lookups.clone()
     }
 
     /// The revision it becomes, not stored yet.
@@ -101,7 +107,8 @@ impl Call<'_> {
             is_upgrade,
         });
         settings.capabilities = kinds.capabilities(self.kube())?;
-        settings.lookup = Some(Rc::new(ClusterLookup { kube: self.kube().clone().live(), kinds }));
+        let lookup = Rc::new(ClusterLookup::new(self)?);
+        settings.lookup = Some(Rc::<ClusterLookup>::clone(&lookup));
         let rendered = self.measured("helm_render_seconds", || chart.parsed.render(values, &settings));
         let rendered = rendered.map_err(|error| render_error(chart, &error))?;
         for warning in &rendered.warnings {
@@ -118,6 +125,7 @@ impl Call<'_> {
             notes: rendered.notes,
             chart: rendered.chart,
             config: values.clone(),
+            lookups: lookup.noted().mark(),
         })
     }
 

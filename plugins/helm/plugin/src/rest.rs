@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use crate::{
     call::Call,
+    inputs,
     left_alone::Purpose,
     options::DriftMode,
     readiness::{NOT_READY, WAITING_FOR_READINESS},
@@ -29,8 +30,11 @@ const MOST_REASONS: usize = 16;
 
 impl Call<'_> {
     /// What to say of a release at which there is nothing to do; none when that cannot be told without asking.
-    pub(crate) fn at_rest(&self, inputs: &str) -> Option<Outcome> {
-        let revision = self.settled_revision(inputs)?;
+    ///
+    /// `base`: what is wanted, without what was looked up in the cluster.
+    pub(crate) fn at_rest(&self, base: &str) -> Option<Outcome> {
+        let inputs = self.remembered().filter(|known| inputs::base(known) == base)?;
+        let revision = self.settled_revision()?;
         let entry = self.store().known(revision)?;
         let wanted = |marks: &Option<String>| marks.as_deref() == Some(inputs);
         let by_hand = !wanted(&entry.marks.inputs);
@@ -41,6 +45,7 @@ impl Call<'_> {
             || entry.marks.progress.is_some()
             || (by_hand && !wanted(&entry.marks.accepted))
             || !self.keeps(&entry)
+            || (self.asks_again() && self.found_otherwise(entry.marks.lookups.as_ref()).is_some())
         {
             return None;
         }
@@ -57,9 +62,9 @@ impl Call<'_> {
         prepared.looked_at.set(self.now());
     }
 
-    /// The revision that the last call left at rest with these inputs. None when it left anything else, or when there is
+    /// The revision that the last call left at rest. None when it left anything else, or when there is
     /// reason to believe that somebody was at work since.
-    fn settled_revision(&self, inputs: &str) -> Option<u32> {
+    fn settled_revision(&self) -> Option<u32> {
         let object = self.object().value();
         // Also while objects are on their way the release itself is at rest.
         let is_settled = |condition: &&Value| {
@@ -73,10 +78,7 @@ impl Call<'_> {
         if conditions.iter().any(|condition| condition["type"] == DRIFTED) || self.was_suspended() {
             return None;
         }
-        if ready.get("observedGeneration") != object.pointer("/metadata/generation")
-            || self.remembered() != Some(inputs)
-            || !self.is_routine()
-        {
+        if ready.get("observedGeneration") != object.pointer("/metadata/generation") || !self.is_routine() {
             return None;
         }
         u32::try_from(object.pointer("/status/release/revision")?.as_u64()?).ok()

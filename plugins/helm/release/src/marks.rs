@@ -21,7 +21,8 @@ const REMEDIES: &str = "helm.pilothouse.dev/remedies";
 const CHANGE: &str = "helm.pilothouse.dev/change";
 const UNDOES: &str = "helm.pilothouse.dev/undoes";
 const RESET: &str = "helm.pilothouse.dev/reset";
-const ALL: [&str; 16] = [
+const LOOKUPS: &str = "helm.pilothouse.dev/lookups";
+const ALL: [&str; 17] = [
     INPUTS,
     ACCEPTED,
     PROGRESS,
@@ -38,6 +39,7 @@ const ALL: [&str; 16] = [
     CHANGE,
     UNDOES,
     RESET,
+    LOOKUPS,
 ];
 
 /// Our own notes about a revision.
@@ -75,6 +77,8 @@ pub struct Marks {
     pub undoes: Option<String>,
     /// The last request to forget failures that was known when this revision was made: its failure is none of those.
     pub reset: Option<String>,
+    /// What its chart looked up in the cluster, with digests of what was found.
+    pub lookups: Option<String>,
 }
 
 impl Marks {
@@ -98,6 +102,7 @@ impl Marks {
             change: text(CHANGE),
             undoes: text(UNDOES),
             reset: text(RESET),
+            lookups: text(LOOKUPS),
             found: annotations
                 .get(FOUND)
                 .into_iter()
@@ -127,6 +132,7 @@ impl Marks {
             self.change.clone(),
             self.undoes.clone(),
             self.reset.clone(),
+            self.lookups.clone(),
         ];
         ALL.into_iter().zip(values)
     }
@@ -166,6 +172,7 @@ mod tests {
             change: Some("upgrade/v4-0a1b2c3d4e".into()),
             undoes: Some("v3-0a1b2c3d4e".into()),
             reset: Some("monday".into()),
+            lookups: Some("[]".into()),
             found: ["Secret \"a\"", "ConfigMap \"b\""].map(str::to_owned).into(),
         };
         let written = |marks: &Marks| {

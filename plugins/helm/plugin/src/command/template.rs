@@ -141,7 +141,7 @@ pub(super) fn cluster(
     // The cluster knows its version, and what it serves.
     options.kube_version = None;
     options.api_versions.clear();
-    options.lookup = Some(Rc::new(ClusterLookup { kube: kube.clone(), kinds: Rc::clone(&kinds) }));
+    options.lookup = Some(Rc::new(ClusterLookup::unnoted(kube.clone(), Rc::clone(&kinds))));
     Ok((kube, kinds))
 }
 

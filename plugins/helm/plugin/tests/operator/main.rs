@@ -23,6 +23,7 @@ mod left_alone;
 mod let_go;
 mod look;
 mod look_diff;
+mod lookups;
 mod measures;
 mod readiness;
 mod release;

@@ -44,7 +44,7 @@ impl Wanted {
         {
             let is_forced = call.annotations().force_at != entry.marks.forced;
             if entry.marks.inputs.as_deref() == Some(&reconciliation.inputs)
-                || (!is_forced && reconciliation.says_the_same(stored)?)
+                || (!is_forced && reconciliation.says_the_same(stored)?.is_some())
             {
                 return Ok(Self { action: Action::Keep, deployed, candidate: None });
             }
