@@ -28,6 +28,11 @@ impl LoadedChart {
         self.parsed.chart().name()
     }
 
+    /// The same chart, parsed in another way.
+    pub(crate) fn parsed_as(&self, parsed: ParsedChart) -> Self {
+        Self { parsed, digest: self.digest.clone(), texts: self.texts.clone(), size: self.size }
+    }
+
     /// Whether some template, or a default value that may be one, holds these words.
     pub(crate) fn mentions(&self, words: &str) -> bool {
         self.texts.iter().any(|text| contains(text, words.as_bytes()))

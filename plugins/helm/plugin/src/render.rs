@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use helm_chart::{
-    Chart, Release as ReleaseFacts, RenderError, RenderSettings, hook::HookEvent,
+    Capabilities, Chart, Release as ReleaseFacts, RenderError, RenderSettings, Rules, hook::HookEvent,
     loader::validate_release_name, template::check_installable,
 };
 use helm_release::{ApplyMethod, Hook, Info, Marks, Release, Status};
@@ -107,6 +107,9 @@ impl Call<'_> {
             is_upgrade,
         });
         settings.capabilities = kinds.capabilities(self.kube())?;
+        if chart.parsed.chart().rules == Rules::Helm3 {
+            settings.capabilities.helm_version = Capabilities::offline(Rules::Helm3).helm_version;
+        }
         let lookup = Rc::new(ClusterLookup::new(self)?);
         settings.lookup = Some(Rc::<ClusterLookup>::clone(&lookup));
         let rendered = self.measured("helm_render_seconds", || chart.parsed.render(values, &settings));

@@ -1,6 +1,7 @@
 //! Whether a revision says what is wanted, so that nothing has to be changed.
 
-use helm_release::{Hook, Stored};
+use helm_chart::{ParsedChart, Rules};
+use helm_release::{ApplyMethod, Hook, Stored};
 use pilothouse_sdk::Error;
 
 use crate::{charts::LoadedChart, objects, reconcile::Reconciliation, render::Candidate};
@@ -14,12 +15,20 @@ pub(crate) struct Same {
 
 impl Reconciliation<'_> {
     /// Whether what is wanted, rendered as that revision, is what the revision says: objects, hooks, notes and the chart's
-    /// version.
+    /// version. What Helm 3 made is also held against what Helm 3 would make of it: where the two differ, nobody has changed
+    /// anything, and pods would be started anew for nothing.
     ///
     /// # Errors
     /// The chart cannot be rendered.
     pub(crate) fn says_the_same(&self, stored: &Stored) -> Result<Option<Same>, Error> {
         let candidate = self.rendered_as(stored, &self.chart)?;
+        if self.is_said(stored, &candidate)? {
+            return Ok(Some(Same { lookups: candidate.lookups() }));
+        }
+        if !is_of_helm_3(stored) {
+            return Ok(None);
+        }
+        let Ok(candidate) = self.rendered_as(stored, &self.chart.by_helm_3()) else { return Ok(None) };
         Ok(self.is_said(stored, &candidate)?.then(|| Same { lookups: candidate.lookups() }))
     }
 
@@ -43,5 +52,18 @@ impl Reconciliation<'_> {
             && ours.iter().zip(theirs).all(same_hook)
             && candidate.notes().trim() == release.info.notes.trim()
             && same(candidate.manifest(), &release.manifest))
+    }
+}
+
+/// Whether Helm 3 may have made a revision, or an operator that is built of it: they apply nothing server-side.
+fn is_of_helm_3(stored: &Stored) -> bool {
+    let Stored { marks, release, .. } = stored;
+    !marks.ours() && marks.accepted.is_none() && release.apply_method != Some(ApplyMethod::ServerSide)
+}
+
+impl LoadedChart {
+    /// The same chart, rendered as Helm 3 does it.
+    fn by_helm_3(&self) -> Self {
+        self.parsed_as(ParsedChart::new(self.parsed.chart().clone().with_rules(Rules::Helm3)))
     }
 }

@@ -14,7 +14,7 @@ fn now(scene: &Scene) -> Timestamp {
 }
 
 /// Writes a Secret as helm does: whole, without anybody's annotations and owner.
-fn helm_writes(scene: &Scene, release: &Release) {
+pub(crate) fn helm_writes(scene: &Scene, release: &Release) {
     let stored = Stored::new(release.clone(), Marks::default(), BTreeMap::new());
     let secret = stored.secrets(now(scene)).unwrap().record;
     let reference = scene.secret(release.version);

@@ -33,6 +33,7 @@ mod scene;
 mod slow;
 mod strict;
 mod suspend;
+mod taken_over;
 mod uninstall;
 mod upgrade;
 mod values_from;
