@@ -149,7 +149,7 @@ impl Call<'_> {
     ) -> Option<(KubeError, &'r ObjectRef)> {
         let strict = self.is_strict();
         let options = ApplyOptions { force: true, dry_run: false, stop_on_error: true, strict };
-        for (answer, reference) in self.kube().apply(items, options).into_iter().zip(references) {
+        for (answer, reference) in self.send(items, options).into_iter().zip(references) {
             *at += 1;
             self.tell_left(&answer, reference);
             match answer {
@@ -212,7 +212,7 @@ impl Call<'_> {
         let defined = defined_kinds(all);
         let mut unknown = Vec::new();
         let batches = all.items.chunks(REHEARSED_TOGETHER).take_while(|_| !self.is_half_over());
-        let answers = batches.flat_map(|items| self.kube().apply(items, options));
+        let answers = batches.flat_map(|items| self.send(items, options));
         for (answer, reference) in answers.zip(all.references) {
             match answer {
                 Ok(_) | Err(KubeError::NotFound(_)) => {}

@@ -84,7 +84,7 @@ impl Call<'_> {
             } else {
                 let item = ApplyItem::json(value.to_string()).ownership(ownership);
                 let options = ApplyOptions { force: true, ..ApplyOptions::default() };
-                self.kube().apply(&[item], options).pop().unwrap_or_else(no_answer).map(drop)
+                self.send(&[item], options).pop().unwrap_or_else(no_answer).map(drop)
             };
             match done {
                 Ok(()) => {}

@@ -253,7 +253,7 @@ impl Call<'_> {
     /// Whether the replicas of an object were written by an autoscaler, for who may not look at those.
     fn is_written_by_autoscaler(&self, item: &ApplyItem) -> Result<bool, KubeError> {
         let options = ApplyOptions { force: true, dry_run: true, ..ApplyOptions::default() };
-        let Some(answer) = self.kube().apply(std::slice::from_ref(item), options).pop() else {
+        let Some(answer) = self.send(std::slice::from_ref(item), options).pop() else {
             return Ok(false);
         };
         let is_autoscaler = |taken: &Taken| {

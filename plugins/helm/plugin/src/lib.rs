@@ -51,6 +51,7 @@ mod same;
 mod settings;
 mod store;
 mod suspend;
+mod undeclared;
 mod values;
 mod values_from;
 
@@ -60,7 +61,7 @@ use pilothouse_sdk::{Context, Dynamic, Error, Finalized, Outcome, Reconciler};
 
 use crate::{
     call::Call, charts::Charts, elsewhere::Wanted, measures::State, reconcile::Reconciliation,
-    releases::Releases, report::Concern,
+    releases::Releases, report::Concern, undeclared::Undeclared,
 };
 
 /// The allocator of the C library took a sixth of the time of a rendering.
@@ -73,6 +74,7 @@ static ALLOCATOR: talc::wasm::WasmDynamicTalc = talc::wasm::new_wasm_dynamic_all
 pub struct HelmOperator {
     charts: RefCell<Charts>,
     releases: RefCell<Releases>,
+    undeclared: RefCell<Undeclared>,
 }
 
 impl Reconciler for HelmOperator {

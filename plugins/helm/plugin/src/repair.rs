@@ -62,7 +62,7 @@ impl Call<'_> {
     /// Which objects are not as they would be applied.
     fn differing(&self, all: &Items<'_>) -> Result<Vec<Changed>, KubeError> {
         let options = ApplyOptions { force: true, dry_run: true, ..ApplyOptions::default() };
-        let answers = self.kube().apply(all.items, options);
+        let answers = self.send(all.items, options);
         let mut differing = Vec::new();
         for ((answer, reference), item) in answers.into_iter().zip(all.references).zip(all.items) {
             match answer {

@@ -114,7 +114,7 @@ impl Call<'_> {
         (0..prepared.items.len()).all(|at| {
             let Ok(item) = self.item_now(prepared, at, Purpose::Look) else { return false };
             let Some(item) = item else { return true };
-            let answers = self.kube().apply(std::slice::from_ref(&*item), options);
+            let answers = self.send(std::slice::from_ref(&*item), options);
             let stands = matches!(answers.first(), Some(Ok(applied)) if applied.change == Change::Unchanged);
             stands || prepared.references.get(at).is_some_and(|reference| self.is_opted_out(reference))
         })
