@@ -48,11 +48,24 @@ impl Resource for BackupObject {
     }
 }
 
+impl BackupObject {
+    /// The cluster that it is about, as far as it names it or its Service for clients.
+    fn cluster(&self) -> Option<&str> {
+        if let Some(cluster) = &self.spec.etcd_cluster {
+            return Some(&cluster.name);
+        }
+        let (_, address) = self.spec.etcd_endpoints.first()?.split_once("://")?;
+        address.split(['.', ':', '/']).next()?.strip_suffix("-client")
+    }
+}
+
 impl Reconciler for Backups {
     type Resource = BackupObject;
 
     fn reconcile(&self, ctx: &Context, object: &BackupObject) -> Result<Outcome, Error> {
-        if !ctx.config::<Settings>()?.is_responsible(&object.metadata) {
+        let settings: Settings = ctx.config()?;
+        let ours = settings.is_responsible_with(ctx, &object.metadata, object.cluster())?;
+        if !ours.unwrap_or_else(|| settings.is_responsible(&object.metadata)) {
             return Ok(Outcome::foreign());
         }
         let known = object.status()?;
@@ -79,7 +92,9 @@ impl Reconciler for Backups {
         if !object.spec.backup_policy.as_ref().is_some_and(|policy| policy.delete_with_object) {
             return Ok(Finalized::Done);
         }
-        if !ctx.config::<Settings>()?.is_responsible(&object.metadata) {
+        // Where the cluster went first, nobody knows any more who took them: then both delete what is left.
+        let settings: Settings = ctx.config()?;
+        if settings.is_responsible_with(ctx, &object.metadata, object.cluster())? == Some(false) {
             // The finalizer of both is one: whoever took the backups takes it off when they are gone.
             return Ok(Finalized::waiting(Outcome::foreign()));
         }

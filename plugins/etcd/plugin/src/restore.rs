@@ -145,7 +145,9 @@ impl Reconciler for Restores {
 
     fn reconcile(&self, ctx: &Context, object: &RestoreObject) -> Result<Outcome, Error> {
         let settings: Settings = ctx.config()?;
-        if !settings.is_responsible(&object.metadata) {
+        let cluster = Some(object.spec.etcd_cluster.name.as_str());
+        let ours = settings.is_responsible_with(ctx, &object.metadata, cluster)?;
+        if !ours.unwrap_or_else(|| settings.is_responsible(&object.metadata)) {
             return Ok(Outcome::foreign());
         }
         let status = object.status()?;

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use etcd_api::names::SCOPE_ANNOTATION;
 use etcd_core::scope;
+use pilothouse_sdk::{Context, Error, ObjectRef};
 use serde::Deserialize;
 
-use crate::object::Metadata;
+use crate::object::{self, Metadata};
 
 /// Settings of the plugin.
 #[derive(Debug, Default, Deserialize)]
@@ -23,6 +25,30 @@ impl Settings {
     pub(crate) fn is_responsible(&self, metadata: &Metadata) -> bool {
         self.cluster_wide.is_none_or(|wide| scope::is_responsible(wide, &metadata.annotations))
     }
+
+    /// The same of an object that is about a cluster of its namespace: it goes with that, unless it says itself whose it is. None: the
+    /// cluster is not there.
+    ///
+    /// # Errors
+    /// The cluster cannot be read.
+    pub(crate) fn is_responsible_with(
+        &self,
+        ctx: &Context,
+        metadata: &Metadata,
+        cluster: Option<&str>,
+    ) -> Result<Option<bool>, Error> {
+        let says = self.cluster_wide.is_none() || metadata.annotations.contains_key(SCOPE_ANNOTATION);
+        let Some(name) = cluster.filter(|_| !says) else { return Ok(Some(self.is_responsible(metadata))) };
+        let reference = ObjectRef::new(object::kind(), metadata.namespace.as_str(), name);
+        let found: Option<Found> = ctx.kube().get_ref(&reference)?;
+        Ok(found.map(|found| self.is_responsible(&found.metadata)))
+    }
+}
+
+/// What is read of a cluster.
+#[derive(Debug, Deserialize)]
+struct Found {
+    metadata: Metadata,
 }
 
 /// A store of the administrator's.

@@ -24,6 +24,14 @@ fn mark(cluster: &Cluster, object: &ObjectRef) {
     cluster.kubectl().patch_ref::<Value>(object, &Patch::merge(&marked).unwrap()).unwrap();
 }
 
+/// The cluster that the backup is of.
+fn example(cluster: &Cluster, annotations: &Value) {
+    let metadata = json!({"name": "example", "namespace": "default", "annotations": annotations});
+    let object = json!({"apiVersion": "etcd.database.coreos.com/v1beta2", "kind": "EtcdCluster", "metadata": metadata,
+        "spec": {"size": 1, "paused": true}});
+    cluster.create([object]).unwrap();
+}
+
 fn delete(cluster: &Cluster) {
     cluster.kubectl().delete_ref(&reference(), &DeleteOptions::default()).unwrap();
 }
@@ -76,6 +84,7 @@ fn a_backup_without_an_operator_of_its_own_may_be_deleted() {
 #[test]
 fn backups_that_are_to_go_with_their_object_are_deleted_by_the_one_that_took_them() {
     let (cluster, _member) = cluster(&json!({"deleteWithObject": true}));
+    example(&cluster, &json!({}));
     let (mut own, mut other) = (host(&cluster, false), host(&cluster, true));
     own.run_for(Duration::from_secs(5)).unwrap();
     delete(&cluster);
@@ -107,5 +116,34 @@ fn a_restore_is_carried_out_by_the_one_whose_it_is() {
         let found: Value = cluster.kubectl().get_ref(&restore).unwrap().unwrap();
         let expected = if marked == wide { json!("Seeding") } else { Value::Null };
         assert_eq!(found["status"]["state"], expected, "marked: {marked}, host: {wide}");
+    }
+}
+
+#[test]
+fn what_does_not_say_whose_it_is_goes_with_its_cluster() {
+    for (endpoint, ours) in [
+        ("http://example-client:2379", true),
+        ("http://example-client.default.svc:2379", true),
+        ("http://other-client:2379", false),
+    ] {
+        let (cluster, _member) = cluster(&Value::Null);
+        example(&cluster, &json!({"etcd.database.coreos.com/scope": "clusterwide"}));
+        let changed = json!({"spec": {"etcdEndpoints": [endpoint]}});
+        cluster.kubectl().patch_ref::<Value>(&reference(), &Patch::merge(&changed).unwrap()).unwrap();
+        host(&cluster, true).run_for(Duration::from_secs(20)).unwrap();
+        assert_eq!(!status(&cluster).is_null(), ours, "{endpoint}: {}", status(&cluster));
+        host(&cluster, false).run_for(Duration::from_secs(20)).unwrap();
+        assert!(!status(&cluster).is_null(), "{endpoint} is nobody's");
+    }
+}
+
+#[test]
+fn backups_whose_cluster_went_first_are_deleted_by_whoever_is_there() {
+    for wide in [true, false] {
+        let (cluster, _member) = cluster(&json!({"deleteWithObject": true}));
+        host(&cluster, false).run_for(Duration::from_secs(5)).unwrap();
+        delete(&cluster);
+        host(&cluster, wide).run_for(Duration::from_secs(5)).unwrap();
+        assert!(is_gone(&cluster) && cluster.stored(STORE, "etcd/daily").is_none(), "host: {wide}");
     }
 }
