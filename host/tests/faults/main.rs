@@ -26,6 +26,7 @@ mod rights;
 mod strict;
 mod swap;
 mod takeover;
+mod undeclared;
 mod unwatched;
 mod values;
 mod watches_file;
