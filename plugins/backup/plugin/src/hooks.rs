@@ -1,14 +1,18 @@
 //! Backups before others' changes, and their restores when a change is undone.
 
+use std::time::Duration;
+
 use backup_api::{FailurePolicy, names};
 use backup_core::lifecycle::{
     self, Announcement, Move, Outcome as Ended, Parameters, Policy as Named, RecordedArtefact, Seen, Subject,
     backup_name, restore_name,
 };
+use jiff::Timestamp;
 use pilothouse_sdk::{
     Announced, Artefact, Context, Ending, Error, HookStep, LifecycleHook, ObjectRef, Ownership, PlannedHook,
     Task,
 };
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{
@@ -18,6 +22,16 @@ use crate::{
 
 /// What an artefact of ours is called.
 const KIND: &str = "Backup";
+/// When to look again whether what is being deleted is gone, which nobody may tell of.
+const SOON: Duration = Duration::from_secs(2);
+
+/// What a hook remembers.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Memory {
+    /// Its object was made: one that failed is its own failure, and not that of an earlier try.
+    begun: bool,
+}
 
 /// Takes part in what others do.
 #[derive(Debug)]
@@ -34,22 +48,24 @@ impl LifecycleHook for Changes {
 
     fn run(&self, ctx: &Context, task: &Task) -> Result<HookStep, Error> {
         let announcement = told(&task.announced);
-        let seen = seen(ctx, &announcement, &task.parameters)?;
+        let seen = Seen { begun: has_begun(task), ..seen(ctx, &announcement, &task.parameters)? };
+        let namespace = &announcement.subject.namespace;
         Ok(match lifecycle::run(&announcement, &task.parameters, &seen) {
             Move::Create(object) => {
                 create(ctx, &object, Ownership::None)?;
                 let (kind, name) = (text(&object, "/kind"), text(&object, "/metadata/name"));
-                HookStep::pending(format!("the {kind} {name} was created")).watch(look::own(
-                    &kind,
-                    &announcement.subject.namespace,
-                    &name,
-                ))
+                HookStep::pending(format!("the {kind} {name} was created"))
+                    .watch(look::own(&kind, namespace, &name))
+                    .record(&Memory { begun: true })?
             }
-            Move::Pending { message, kind, name } => {
-                HookStep::pending(message).watch(look::own(kind, &announcement.subject.namespace, &name))
+            Move::Pending { message, kind, name, begun } => HookStep::pending(message)
+                .watch(look::own(kind, namespace, &name))
+                .record(&Memory { begun })?,
+            Move::Replace { message, kind, name } => {
+                delete(ctx, kind, namespace, &name)?;
+                HookStep::pending(message).watch(look::own(kind, namespace, &name)).requeue_after(SOON)
             }
             Move::Done(records) => {
-                let namespace = &announcement.subject.namespace;
                 HookStep::done(records.into_iter().map(|record| artefact(namespace, record)).collect())
             }
             Move::Failed { reason, message } => HookStep::refused(reason, message),
@@ -63,10 +79,19 @@ impl LifecycleHook for Changes {
             Parameters::Backup { policy, .. } => (names::BACKUP, backup_name(&policy, &announcement)),
             Parameters::Restore(record) => (names::RESTORE, restore_name(&record.policy, &announcement)),
         };
-        let reference = ObjectRef::new(gvk(kind), namespace, name.as_str());
-        // What it has at rest is released by its finalizer.
-        Ok(ctx.kube().delete_ref(&reference, &Default::default()).map(drop)?)
+        delete(ctx, kind, namespace, &name)
     }
+}
+
+/// What it has at rest is released by its finalizer.
+fn delete(ctx: &Context, kind: &str, namespace: &str, name: &str) -> Result<(), Error> {
+    let reference = ObjectRef::new(gvk(kind), namespace, name);
+    Ok(ctx.kube().delete_ref(&reference, &Default::default()).map(drop)?)
+}
+
+fn has_begun(task: &Task) -> bool {
+    let memory = task.record.clone().map(serde_json::from_value::<Memory>);
+    memory.and_then(Result::ok).unwrap_or_default().begun
 }
 
 fn text(object: &Value, path: &str) -> String {
@@ -90,6 +115,7 @@ fn told(announced: &Announced) -> Announcement {
         },
         phase: announced.phase.clone(),
         change: announced.change.clone(),
+        announced_at: Timestamp::try_from(announced.announced_at).unwrap_or_default(),
         undoes: announced.undoes.clone(),
         outcome: announced.ending.map(|ending| match ending {
             Ending::Succeeded => Ended::Succeeded,
@@ -135,11 +161,12 @@ fn seen(ctx: &Context, announcement: &Announcement, parameters: &Value) -> Resul
     Ok(match serde_json::from_value::<Parameters>(parameters.clone()) {
         Ok(Parameters::Backup { policy, .. }) => {
             let backup = look::backup(ctx, namespace, &backup_name(&policy, announcement))?;
-            Seen { backup, restore: None }
+            Seen { backup, ..Seen::default() }
         }
         Ok(Parameters::Restore(record)) => Seen {
             backup: look::backup(ctx, namespace, &record.backup)?,
             restore: look::restore(ctx, namespace, &restore_name(&record.policy, announcement))?,
+            ..Seen::default()
         },
         // The core says what is wrong with them.
         Err(_) => Seen::default(),

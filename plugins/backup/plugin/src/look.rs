@@ -32,7 +32,7 @@ pub(crate) fn backup(ctx: &Context, namespace: &str, name: &str) -> Result<Optio
 /// As for any request.
 pub(crate) fn restore(ctx: &Context, namespace: &str, name: &str) -> Result<Option<RestoreSeen>, Error> {
     let Some(found) = Of::<Restore>::read_live(ctx, namespace, name)? else { return Ok(None) };
-    Ok(Some(RestoreSeen { status: found.status()?, spec: found.spec }))
+    Ok(Some(RestoreSeen { deleting: found.is_deleting(), status: found.status()?, spec: found.spec }))
 }
 
 /// What is watched of our own objects.

@@ -108,7 +108,7 @@ fn observe(ctx: &Context, object: &Object<'_>, status: &RestoreStatus) -> Result
                     seen.backup = look::backup(ctx, object.namespace, &named.name)?;
                 }
             }
-            Need::Aside => seen.aside = look::backup(ctx, object.namespace, &aside_name(object))?,
+            Need::Aside => seen.aside = look::backup(ctx, object.namespace, &aside_name(object, status))?,
             Need::Object => {
                 let storage = status.plan.as_ref().and_then(|plan| plan.storage.as_ref());
                 if let Some((storage, artefact)) = storage.zip(status.artefact.as_ref()) {
@@ -168,6 +168,6 @@ fn watches(found: &Of<object::Restore>, status: &RestoreStatus) -> Vec<Watch> {
         Some(_) => job::watches(namespace, &task_name(&object, status)),
         None => vec![etcd::watch_restore(namespace, &plan.target.name)],
     };
-    watches.push(look::own(names::BACKUP, namespace, &aside_name(&object)));
+    watches.push(look::own(names::BACKUP, namespace, &aside_name(&object, status)));
     watches
 }

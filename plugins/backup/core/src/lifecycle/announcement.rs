@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use backup_api::SubjectReference;
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -16,6 +17,8 @@ pub struct Announcement {
     pub phase: String,
     /// Names the change: all its phases have the same.
     pub change: String,
+    /// When it was announced: a change that is taken back and wanted again is announced anew.
+    pub announced_at: Timestamp,
     /// Of a rollback: the change that is undone.
     pub undoes: Option<String>,
     /// Of a post phase: how the change went.

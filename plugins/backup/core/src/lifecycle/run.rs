@@ -25,6 +25,17 @@ pub enum Move {
         kind: &'static str,
         /// Its name, in the subject's namespace.
         name: String,
+        /// It is this hook's, which remembers that.
+        begun: bool,
+    },
+    /// Delete an object that an earlier try of the hook left failed, and wait until it is gone.
+    Replace {
+        /// For people.
+        message: String,
+        /// Its kind, of our group.
+        kind: &'static str,
+        /// Its name, in the subject's namespace.
+        name: String,
     },
     /// It is done, and left this.
     Done(Vec<Value>),
@@ -40,6 +51,8 @@ pub enum Move {
 /// What is seen of the objects of a hook, by [`backup_name`] and [`restore_name`].
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Seen {
+    /// The hook has begun its object. One that failed before it did is of an earlier try.
+    pub begun: bool,
     /// The `Backup` that the hook takes, or puts back.
     pub backup: Option<BackupSeen>,
     /// The `Restore` that the hook makes.
@@ -60,13 +73,16 @@ pub struct BackupSeen {
 /// A `Restore` as it was read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RestoreSeen {
+    /// Somebody wants it gone.
+    pub deleting: bool,
     /// What it asks for.
     pub spec: RestoreSpec,
     /// Where it stands.
     pub status: RestoreStatus,
 }
 
-/// Name of the `Backup` that a policy takes in a phase of a change: the same change has the same backup.
+/// Name of the `Backup` that a policy takes in a phase of a change: the same announcement has the same backup. A change that is announced
+/// anew has another one, for the data may be another meanwhile.
 pub fn backup_name(policy: &str, announcement: &Announcement) -> String {
     name(policy, announcement)
 }
@@ -78,7 +94,9 @@ pub fn restore_name(policy: &str, announcement: &Announcement) -> String {
 
 fn name(head: &str, announcement: &Announcement) -> String {
     let subject = announcement.reference();
-    let of = [subject.group(), &subject.kind, &subject.name, &announcement.phase, &announcement.change];
+    let announced = announcement.announced_at.to_string();
+    let Announcement { phase, change, .. } = announcement;
+    let of = [subject.group(), &subject.kind, &subject.name, phase, change, &announced];
     let id = naming::digest(&of.join("\n"), 10);
     format!("{}-{id}", naming::limited(&format!("{head}-{}", subject.name.to_lowercase()), 120))
 }
@@ -108,9 +126,10 @@ fn take(announcement: &Announcement, parameters: &Parameters, seen: &Seen) -> Mo
     if (&backup.spec.origin, &backup.spec.subject) != (&spec.origin, &spec.subject) {
         return failed("NameTaken", format!("the Backup {name} is of another change: delete it"));
     }
-    let pending = |message: String| Move::Pending { message, kind: names::BACKUP, name: name.clone() };
+    let kind = names::BACKUP;
     if backup.deleting {
-        return pending(format!("the Backup {name} is being deleted; another one is taken then"));
+        let message = format!("the Backup {name} is being deleted; another one is taken then");
+        return Move::Pending { message, kind, name, begun: seen.begun };
     }
     match (&backup.status.phase, &backup.status.artefact) {
         (BackupPhase::Completed, Some(artefact)) if backup.status.verified => {
@@ -126,11 +145,19 @@ fn take(announcement: &Announcement, parameters: &Parameters, seen: &Seen) -> Mo
             };
             Move::Done(serde_json::to_value(record).into_iter().collect())
         }
+        // There is no artefact that somebody may need.
+        (BackupPhase::Failed, _) if !seen.begun => {
+            let message = format!("the Backup {name} of an earlier try failed: another one is taken");
+            Move::Replace { message, kind, name }
+        }
         (BackupPhase::Completed, _) => failed("NotVerified", format!("the Backup {name} was not verified")),
         (BackupPhase::Failed, _) => {
             failed("BackupFailed", format!("the Backup {name} failed: {}", backup.status.message))
         }
-        (phase, _) => pending(format!("the Backup {name} is {phase:?}: {}", backup.status.message)),
+        (phase, _) => {
+            let message = format!("the Backup {name} is {phase:?}: {}", backup.status.message);
+            Move::Pending { message, kind, name, begun: true }
+        }
     }
 }
 
@@ -183,14 +210,23 @@ fn put_back(announcement: &Announcement, record: &Record, seen: &Seen) -> Move {
     if restore.spec.origin.as_ref() != Some(&origin(announcement)) {
         return failed("NameTaken", format!("the Restore {name} is of another change: delete it"));
     }
+    let kind = names::RESTORE;
+    if restore.deleting {
+        let message = format!("the Restore {name} is being deleted; another one is made then");
+        return Move::Pending { message, kind, name, begun: seen.begun };
+    }
     match restore.status.phase {
+        RestoreState::Failed if !seen.begun => {
+            let message = format!("the Restore {name} of an earlier try failed: another one is made");
+            Move::Replace { message, kind, name }
+        }
         RestoreState::Completed => Move::Done(Vec::new()),
         RestoreState::Failed => {
             failed("RestoreFailed", format!("the Restore {name} failed: {}", restore.status.message))
         }
         phase => {
             let message = format!("the Restore {name} is {phase:?}: {}", restore.status.message);
-            Move::Pending { message, kind: names::RESTORE, name }
+            Move::Pending { message, kind, name, begun: true }
         }
     }
 }

@@ -105,7 +105,7 @@ fn a_change_waits_for_its_verified_backup_and_gets_its_artefact() {
     assert_eq!(object["spec"]["subjectVersion"], "1.2.0");
     let step = |status: Value| {
         let backup = Some(seen(&object, status));
-        run(&upgrade, &parameters, &Seen { backup, restore: None })
+        run(&upgrade, &parameters, &Seen { begun: true, backup, ..Seen::default() })
     };
     let Move::Pending { kind, name: waits_for, .. } = step(json!({"phase": "Running"})) else {
         panic!("not pending")
@@ -130,14 +130,34 @@ fn the_same_change_has_the_same_backup_and_another_change_another() {
     assert_eq!(name("pre-upgrade", "c"), name("pre-upgrade", "c"));
     assert_ne!(name("pre-upgrade", "c"), name("pre-upgrade", "d"));
     assert_ne!(name("pre-upgrade", "c"), name("pre-delete", "c"));
+    let anew = Announcement {
+        announced_at: "2026-01-02T00:00:00Z".parse().unwrap(),
+        ..announcement("pre-upgrade", "c")
+    };
+    assert_ne!(name("pre-upgrade", "c"), backup_name("p", &anew), "its data may be another meanwhile");
     let (parameters, object) = created(&announcement("pre-upgrade", "c"), &policy(&json!({})));
     let done = json!({"phase": "Completed", "verified": true, "artifact": artefact("d")});
     let backup = Some(seen(&object, done));
-    let other = run(&announcement("pre-upgrade", "d"), &parameters, &Seen { backup, restore: None });
+    let other =
+        run(&announcement("pre-upgrade", "d"), &parameters, &Seen { begun: true, backup, ..Seen::default() });
     assert!(
         matches!(other, Move::Failed { reason: "NameTaken", .. }),
         "somebody else's backup is not taken for ours"
     );
+}
+
+#[test]
+fn what_failed_before_the_hook_began_makes_way_and_what_failed_since_is_its_failure() {
+    let upgrade = announcement("pre-upgrade", "c");
+    let (parameters, object) = created(&upgrade, &policy(&json!({})));
+    let step = |begun: bool, deleting: bool, phase: &str| {
+        let backup = BackupSeen { deleting, ..seen(&object, json!({"phase": phase})) };
+        run(&upgrade, &parameters, &Seen { begun, backup: Some(backup), ..Seen::default() })
+    };
+    assert!(matches!(step(false, false, "Failed"), Move::Replace { kind: names::BACKUP, .. }));
+    assert!(matches!(step(false, true, "Failed"), Move::Pending { begun: false, .. }));
+    assert!(matches!(step(true, false, "Failed"), Move::Failed { reason: "BackupFailed", .. }));
+    assert!(matches!(step(false, false, "Running"), Move::Pending { begun: true, .. }), "it is taken over");
 }
 
 #[test]
@@ -154,7 +174,8 @@ fn rollback(phase: &str, undoes: &str, spec: &BackupPolicySpec) -> Announcement 
     let upgrade = announcement("pre-upgrade", "c-1");
     let (parameters, object) = created(&upgrade, spec);
     let backup = seen(&object, json!({"phase": "Completed", "verified": true, "artifact": artefact("c-1")}));
-    let Move::Done(artefacts) = run(&upgrade, &parameters, &Seen { backup: Some(backup), restore: None })
+    let Move::Done(artefacts) =
+        run(&upgrade, &parameters, &Seen { begun: true, backup: Some(backup), ..Seen::default() })
     else {
         panic!()
     };
@@ -182,8 +203,12 @@ fn a_rollback_puts_back_the_artefact_of_the_change_it_undoes_even_without_the_po
     assert_eq!(name, restore_name("p", &back));
     let restore = |phase: RestoreState| {
         let status = backup_api::RestoreStatus { phase, ..backup_api::RestoreStatus::default() };
-        let restore = Some(RestoreSeen { spec: serde_json::from_value(spec.clone()).unwrap(), status });
-        run(&back, &hook.parameters, &Seen { backup: None, restore })
+        let restore = Some(RestoreSeen {
+            deleting: false,
+            spec: serde_json::from_value(spec.clone()).unwrap(),
+            status,
+        });
+        run(&back, &hook.parameters, &Seen { begun: true, restore, ..Seen::default() })
     };
     assert!(matches!(restore(RestoreState::Restoring), Move::Pending { kind: names::RESTORE, .. }));
     assert_eq!(restore(RestoreState::Completed), Move::Done(Vec::new()));
@@ -199,7 +224,7 @@ fn a_backup_that_is_still_there_is_restored_by_its_name() {
     let upgrade = announcement("pre-upgrade", "c-1");
     let (_, backup) = created(&upgrade, &policy(&json!({})));
     let there = seen(&backup, json!({"phase": "Completed", "verified": true, "artifact": artefact("c-1")}));
-    let seen = Seen { backup: Some(there), restore: None };
+    let seen = Seen { backup: Some(there), ..Seen::default() };
     let Move::Create(object) = run(&back, &hook.parameters, &seen) else { panic!() };
     assert_eq!(
         object["spec"]["backupRef"],

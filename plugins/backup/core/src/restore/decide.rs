@@ -274,7 +274,7 @@ impl Look<'_> {
         let decision = self.go(RestoreRun { touched_at, ..run.clone() }, step);
         let status = RestoreStatus {
             artefact: Some(Artefact { size, ..artefact.clone() }),
-            set_aside: aside.then(|| manifest::aside_name(&self.object)),
+            set_aside: aside.then(|| manifest::aside_name(&self.object, self.status)),
             attempts: u32::from(!aside),
             ..decision.status.clone()
         };
@@ -285,15 +285,19 @@ impl Look<'_> {
         if self.object.deleting {
             return self.failed("the Restore was deleted");
         }
+        let name = manifest::aside_name(&self.object, self.status);
         let Some(backup) = &self.seen.aside else {
-            let backup = manifest::aside(&self.object, source);
+            let backup = manifest::aside(&self.object, source, &name);
             return self.act(Order::CreateBackup(backup), "the present data is about to be backed up");
         };
-        let name = manifest::aside_name(&self.object);
         let ours =
             backup.spec.origin.as_ref().is_some_and(|origin| origin.run.as_deref() == Some(self.object.name));
         let older =
             backup.status.completed_at.zip(self.status.started_at).is_some_and(|(end, begin)| end < begin);
+        // What an earlier Restore of the name has set aside stays: it may be the only copy of that data.
+        if let Some(next) = manifest::next_aside(&self.object, &name).filter(|_| ours && older) {
+            return self.write(RestoreStatus { set_aside: Some(next), ..self.status.clone() });
+        }
         if !ours || older {
             return self.failed(format!(
                 "there is another Backup {name}: delete it, or give the Restore another name"

@@ -1,6 +1,6 @@
 //! Objects that put data back, and the backup of what they write over.
 
-use backup_api::{BackupSpec, Origin, OriginKind, RestoreRun, names};
+use backup_api::{BackupSpec, Origin, OriginKind, RestoreRun, RestoreStatus, names};
 use serde_json::{Value, json};
 
 use super::{observed::Object, source::Source};
@@ -11,13 +11,28 @@ use crate::{
     settings::Settings,
 };
 
-/// Name of the `Backup` of the present data.
-pub fn aside_name(object: &Object<'_>) -> String {
-    format!("{}-before", naming::limited(object.name, 180))
+/// So many names are tried for the `Backup` of the present data.
+const ASIDES: u32 = 100;
+
+/// Name of the `Backup` of the present data: the one that was written down, else the first that comes into question.
+pub fn aside_name(object: &Object<'_>, status: &RestoreStatus) -> String {
+    status.set_aside.clone().unwrap_or_else(|| nth_aside(object, 1))
+}
+
+/// The name after this one, where an earlier `Restore` of the same name has left a `Backup`.
+pub(super) fn next_aside(object: &Object<'_>, name: &str) -> Option<String> {
+    (1..ASIDES)
+        .find(|nth| nth_aside(object, *nth) == name)
+        .map(|nth| nth_aside(object, nth.saturating_add(1)))
+}
+
+fn nth_aside(object: &Object<'_>, nth: u32) -> String {
+    let first = format!("{}-before", naming::limited(object.name, 180));
+    if nth == 1 { first } else { format!("{first}-{nth}") }
 }
 
 /// The `Backup` of the present data.
-pub(super) fn aside(object: &Object<'_>, source: &Source) -> Value {
+pub(super) fn aside(object: &Object<'_>, source: &Source, name: &str) -> Value {
     let spec = BackupSpec {
         subject: source.plan.target.clone(),
         policy_ref: None,
@@ -36,7 +51,7 @@ pub(super) fn aside(object: &Object<'_>, source: &Source) -> Value {
         "kind": names::BACKUP,
         "metadata": {
             "namespace": object.namespace,
-            "name": aside_name(object),
+            "name": name,
             "labels": {names::label::RESTORE: naming::limited(object.name, 63)},
         },
         "spec": spec,

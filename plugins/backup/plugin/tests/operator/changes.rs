@@ -1,7 +1,7 @@
 //! Changes of others: no verified backup, no change; a change that is undone gets the data of before it back.
 
 use backup_core::manifest::merge;
-use pilothouse_sdk::Artefact;
+use pilothouse_sdk::{Artefact, harness::every_crash};
 use serde_json::{Value, json};
 
 use crate::{
@@ -66,6 +66,49 @@ fn a_change_whose_backup_fails_is_not_begun() {
         assert_eq!(reason, "BackupFailed", "{message}");
         assert!(!change.hooks[0].ignore_failure);
     }
+}
+
+#[test]
+fn a_change_whose_backup_failed_takes_another_one_when_it_is_tried_again() {
+    for (subject, role) in [(cluster_subject(), "etcd"), (database_subject(), "dump")] {
+        let mut scene = scene(&json!({}));
+        scene.actors.fate(role, &[Fate::Fails; 3]);
+        let change = upgrade(&mut scene, "v2", &subject);
+        assert!(matches!(scene.carry_out(&change, 300), End::Failed(..)));
+        let artefacts = done(scene.carry_out(&change.retried(), 60));
+        assert_eq!(scene.backups(), [artefacts[0].name.clone()], "the one that failed has made way");
+        scene.check("retry");
+    }
+}
+
+#[test]
+fn a_change_that_is_tried_again_takes_its_backup_wherever_the_host_dies() {
+    let crashes = every_crash(|nth| {
+        let mut scene = scene(&json!({"retries": 0}));
+        scene.actors.fate("etcd", &[Fate::Fails]);
+        let change = upgrade(&mut scene, "v2", &cluster_subject());
+        assert!(matches!(scene.carry_out(&change, 300), End::Failed(..)));
+        scene.cluster.crash_after_write(nth);
+        let artefacts = done(scene.carry_out(&change.retried(), 300));
+        assert_eq!(scene.backups(), [artefacts[0].name.clone()], "crash {nth}");
+        scene.cluster
+    });
+    assert!(crashes > 5, "{crashes}");
+}
+
+#[test]
+fn a_change_that_is_announced_anew_takes_a_new_backup_and_leaves_the_old_one() {
+    let mut scene = scene(&json!({}));
+    let first = upgrade(&mut scene, "v2", &database_subject());
+    let old = done(scene.carry_out(&first, 60));
+    scene.actors.data = b"sold since".to_vec();
+    let mut again = announced("pre-upgrade", "v2", &database_subject());
+    again.announced_at += std::time::Duration::from_secs(3600);
+    let again = scene.plan(again).unwrap();
+    let new = done(scene.carry_out(&again, 60));
+    assert_ne!(old[0].name, new[0].name);
+    assert_eq!(scene.artefact(&new[0].name).unwrap(), b"sold since");
+    assert!(scene.artefact(&old[0].name).is_some(), "nobody asked for it to go");
 }
 
 #[test]
@@ -185,6 +228,32 @@ fn a_rollback_of_another_change_or_one_that_failed_puts_nothing_back() {
     let End::Failed(reason, _) = scene.carry_out(&failed, 5) else { panic!("it goes on") };
     assert_eq!(reason, "RollbackFailed");
     assert!(crate::actors::list(&scene.cluster, own("Restore")).is_empty());
+}
+
+#[test]
+fn a_restore_that_failed_is_made_again_when_the_rollback_is_tried_again() {
+    for roles in [["restore", "dump"], ["dump", "restore"]] {
+        let mut scene = scene(&json!({}));
+        let before = scene.actors.data.clone();
+        let to_2 = upgrade(&mut scene, "v2", &database_subject());
+        let artefacts = done(scene.carry_out(&to_2, 60));
+        scene.actors.data = b"spoilt".to_vec();
+        scene.actors.fate(roles[0], &[Fate::Fails; 3]);
+        let mut back = undo(&mut scene, &database_subject(), ("v2", &artefacts));
+        let End::Failed(reason, _) = scene.carry_out(&back, 300) else { panic!("it goes on") };
+        assert_eq!(reason, "RestoreFailed");
+        scene.actors.fate(roles[1], &[Fate::Fails; 3]);
+        back = back.retried();
+        assert!(matches!(scene.carry_out(&back, 300), End::Failed(..)));
+        back = back.retried();
+        assert_eq!(done(scene.carry_out(&back, 300)), []);
+        assert_eq!(scene.actors.data, before);
+        assert_eq!(crate::actors::list(&scene.cluster, own("Restore")).len(), 1);
+        let aside: Vec<String> =
+            scene.backups().into_iter().filter(|name| name.contains("-before")).collect();
+        assert_eq!(aside.len(), 3, "what was set aside stays: {aside:?}");
+        scene.nothing_is_left("retry");
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! A shop with a database, an etcd cluster and a storage.
 
 use std::{
+    cell::RefCell,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     time::{Duration, SystemTime},
 };
@@ -218,6 +219,15 @@ impl Scene {
 pub(crate) struct Change {
     pub(crate) announced: Announced,
     pub(crate) hooks: Vec<PlannedHook>,
+    /// What the first hook left for its next call.
+    record: RefCell<Option<Value>>,
+}
+
+impl Change {
+    /// As the host begins failed hooks anew when somebody asks for it.
+    pub(crate) fn retried(self) -> Self {
+        Self { record: RefCell::default(), ..self }
+    }
 }
 
 /// How a hook ended.
@@ -275,13 +285,19 @@ impl Scene {
     pub(crate) fn plan(&mut self, announced: Announced) -> Result<Change, Error> {
         let ctx = self.runner.lifecycle_context(&announced.run);
         let hooks = backup_plugin::hooks().plan(&ctx, &announced)?;
-        Ok(Change { announced, hooks })
+        Ok(Change { announced, hooks, record: RefCell::default() })
     }
 
     fn task(change: &Change) -> Task {
         let hook = change.hooks.first().unwrap_or_else(|| panic!("there is no hook"));
         let (announced, parameters) = (change.announced.clone(), hook.parameters.clone());
-        Task { announced, name: hook.name.clone(), parameters, attempt: 1, record: None }
+        Task {
+            announced,
+            name: hook.name.clone(),
+            parameters,
+            attempt: 1,
+            record: change.record.borrow().clone(),
+        }
     }
 
     /// One call of the first hook; none: the host died in it.
@@ -289,7 +305,12 @@ impl Scene {
         let (ctx, task) = (self.runner.lifecycle_context(&change.announced.run), Self::task(change));
         let called = catch_unwind(AssertUnwindSafe(|| backup_plugin::hooks().run(&ctx, &task)));
         match called {
-            Ok(step) => Some(step),
+            Ok(step) => {
+                if let Some(record) = step.as_ref().ok().and_then(HookStep::recorded) {
+                    change.record.replace(Some(record.clone()));
+                }
+                Some(step)
+            }
             Err(payload) if payload.is::<String>() || payload.is::<&str>() => resume_unwind(payload),
             Err(_) => {
                 self.runner.restart();
