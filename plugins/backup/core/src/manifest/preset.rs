@@ -1,13 +1,13 @@
 //! What is known of databases: their images, and how their own tools write out, try and put back.
 //!
 //! Every script is for `/bin/sh` and has no pipeline. Parameters come as environment; none is put into the text of a script. What an
-//! image has to have besides a shell, coreutils (`cat`, `mv`, `sleep`) and, for PostgreSQL, `grep`:
+//! image has to have besides a shell, coreutils (`cat`, `mv`, `sleep`, `mkfifo`) and, for PostgreSQL, `grep`:
 //!
 //! | preset | dump | restore | trial |
 //! |---|---|---|---|
 //! | `mysql` | `mysqldump` | `mysql` | `mysqld`, `mysqladmin`, `mysqlcheck` |
 //! | `mariadb` | `mariadb-dump` | `mariadb` | `mariadb-install-db`, `mariadbd`, `mariadb-admin`, `mariadb-check` |
-//! | `postgresql` | `pg_dump` or `pg_dumpall` | `pg_restore` or `psql` | `initdb`, `pg_ctl` |
+//! | `postgresql` | `pg_dump` or `pg_dumpall` | `psql`, `pg_restore` | `initdb`, `pg_ctl` |
 //! | `mongodb` | `mongodump` | `mongorestore` | `mongod` |
 //! | `redis` (6 and later) | `redis-cli` | `redis-cli`, `redis-server`, `redis-check-rdb`, `od`, `sed`, `sha256sum` | `redis-check-rdb` |
 //! | `volume` | `tar` | `tar` | `tar` |
@@ -152,21 +152,7 @@ else
   pg_dumpall --no-password --clean --if-exists > "$PILOTHOUSE_OUTPUT"
 fi
 "#,
-    restore: r#"export PGPASSWORD="${PILOTHOUSE_PASSWORD-}" PGHOST="$PILOTHOUSE_HOST" PGPORT="$PILOTHOUSE_PORT" PGUSER="${PILOTHOUSE_USER:-postgres}"
-if [ "$PILOTHOUSE_FORMAT" = postgresql-custom ]; then
-  pg_restore --no-password --clean --if-exists --single-transaction --exit-on-error --dbname="$PILOTHOUSE_DATABASE" < "$PILOTHOUSE_INPUT"
-else
-  # The role that restores is there and cannot be dropped, so psql is not to stop at errors; others than these two count.
-  export PGOPTIONS='-c lc_messages=C'
-  # No database is dropped while somebody is connected to it.
-  psql --no-password --no-psqlrc --quiet --output=/scratch/ended --dbname=postgres \
-    --command='SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname IS NOT NULL AND pid <> pg_backend_pid()'
-  psql --no-password --no-psqlrc --quiet --output=/scratch/rows --dbname=postgres < "$PILOTHOUSE_INPUT" 2> /scratch/said
-  cat /scratch/said >&2
-  grep -e 'ERROR: ' -e 'FATAL: ' /scratch/said > /scratch/errors || [ $? = 1 ]
-  if grep -v -F -e 'current user cannot be dropped' -e "role \"$PGUSER\" already exists" /scratch/errors > /dev/null; then exit 1; fi
-fi
-"#,
+    restore: include_str!("preset/postgresql-restore.sh"),
     // No role of the dump is that of the scratch server.
     trial: r#"initdb --pgdata=/scratch/data --username=pilothouse-trial --auth=trust > /scratch/log
 pg_ctl --pgdata=/scratch/data --log=/scratch/log --wait --options="-c listen_addresses='' -k /scratch" start

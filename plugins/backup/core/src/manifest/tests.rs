@@ -221,6 +221,18 @@ fn a_restore_of_all_of_postgresql_forgives_what_is_said_of_the_role_that_restore
 }
 
 #[test]
+fn a_database_of_postgresql_is_emptied_in_the_transaction_that_fills_it() {
+    let parameters = json!({"host": "db", "database": "shop"});
+    let restore = restore_of(&json!({"preset": "postgresql", "parameters": parameters})).unwrap();
+    let script = script(&restore);
+    let at = |part: &str| script.find(part).unwrap_or_else(|| panic!("{part}"));
+    assert!(at("pg_terminate_backend") < at("\nBEGIN;") && at("\nBEGIN;") < at("DROP SCHEMA"));
+    // It writes the COMMIT, and only after the last of the archive; that it failed is told by its code.
+    assert!(at("--single-transaction --file=-") < at("--set=ON_ERROR_STOP=1"));
+    assert!(script.contains("wait \"$!\""));
+}
+
+#[test]
 fn users_that_come_with_all_databases_are_made_known_to_the_server() {
     for (preset, tool) in [("mariadb", "mariadb"), ("mysql", "mysql")] {
         let restore = restore_of(&json!({"preset": preset, "parameters": {"host": "db"}})).unwrap();
