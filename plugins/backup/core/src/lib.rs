@@ -12,6 +12,7 @@
 pub mod backup;
 pub mod catalogue;
 pub mod due;
+pub mod guarded;
 pub mod key;
 pub mod lifecycle;
 pub mod manifest;

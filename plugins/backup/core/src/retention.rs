@@ -6,7 +6,7 @@ use backup_api::{BackupPhase, BackupSpec, BackupStatus, OriginKind, Retention, S
 use jiff::{Timestamp, tz::TimeZone};
 use schedule::Periods;
 
-use crate::catalogue::Entry;
+use crate::{catalogue::Entry, guarded::Guarded};
 
 /// How many failed ones are kept to be looked at.
 const FAILED: usize = 3;
@@ -22,8 +22,8 @@ pub struct Candidate {
     pub subject: SubjectReference,
     /// Why it was taken.
     pub origin: OriginKind,
-    /// The change it was taken for.
-    pub change: Option<String>,
+    /// Somebody may still need it: it stays.
+    pub guarded: bool,
     /// When it began.
     pub taken: Option<Timestamp>,
     /// How far it is.
@@ -34,14 +34,19 @@ pub struct Candidate {
 
 impl Candidate {
     /// A `Backup` as it was read.
-    pub fn of_backup(name: &str, spec: &BackupSpec, status: &BackupStatus, deleting: bool) -> Self {
+    pub fn of_backup(
+        name: &str,
+        spec: &BackupSpec,
+        status: &BackupStatus,
+        (deleting, guarded): (bool, &Guarded),
+    ) -> Self {
         let origin = spec.origin.clone().unwrap_or_default();
         Self {
             name: name.to_owned(),
             policy: spec.policy_ref.as_ref().map(|policy| policy.name.clone()),
             subject: spec.subject.clone(),
             origin: origin.kind,
-            change: origin.change,
+            guarded: guarded.has(name, spec, status),
             taken: status.started_at,
             phase: if deleting { BackupPhase::Deleting } else { status.phase },
             verified: status.verified,
@@ -56,7 +61,7 @@ impl Candidate {
             policy: entry.policy.clone(),
             subject: entry.subject.clone(),
             origin: origin.kind,
-            change: origin.change,
+            guarded: false,
             taken: Some(entry.artefact.taken_at),
             phase: BackupPhase::Completed,
             verified: true,
@@ -71,8 +76,6 @@ pub struct Context<'a> {
     pub policy: &'a str,
     /// Where its days begin.
     pub zone: TimeZone,
-    /// Changes that are not over: what was taken for them may still be put back.
-    pub changes: &'a BTreeSet<String>,
     /// The time.
     pub now: Timestamp,
 }
@@ -106,10 +109,7 @@ fn expired_of(rule: &Retention, mut of_one: Vec<&Candidate>, context: &Context<'
     let kept = kept(rule, &completed, context);
     let old =
         completed.iter().enumerate().filter(|(at, _)| !kept.contains(at)).map(|(_, candidate)| *candidate);
-    let free = |candidate: &&Candidate| {
-        candidate.change.as_ref().is_none_or(|change| !context.changes.contains(change))
-    };
-    old.chain(failed).filter(free).map(|candidate| candidate.name.clone()).collect()
+    old.chain(failed).filter(|candidate| !candidate.guarded).map(|candidate| candidate.name.clone()).collect()
 }
 
 /// The indexes of those that are kept; the newest come first.
@@ -156,7 +156,7 @@ mod tests {
                 name: "db".to_owned(),
             },
             origin: OriginKind::Schedule,
-            change: None,
+            guarded: false,
             taken: Some(format!("2026-{taken}Z").parse().unwrap()),
             phase: BackupPhase::Completed,
             verified: true,
@@ -168,12 +168,8 @@ mod tests {
     }
 
     fn gone(rule: &Retention, candidates: &[Candidate]) -> Vec<String> {
-        gone_but(rule, candidates, &BTreeSet::new())
-    }
-
-    fn gone_but(rule: &Retention, candidates: &[Candidate], changes: &BTreeSet<String>) -> Vec<String> {
         let now = "2026-01-31T00:00:00Z".parse().unwrap();
-        expired(rule, candidates, &Context { policy: "nightly", zone: TimeZone::UTC, changes, now })
+        expired(rule, candidates, &Context { policy: "nightly", zone: TimeZone::UTC, now })
     }
 
     fn last(keep_last: u32) -> Retention {
@@ -226,11 +222,10 @@ mod tests {
     }
 
     #[test]
-    fn what_a_change_that_is_under_way_may_need_stays() {
+    fn what_somebody_may_still_need_stays() {
         let mut candidates = days(3);
-        candidates[0].change = Some("c-1".to_owned());
-        candidates[1].change = Some("c-2".to_owned());
-        assert_eq!(gone_but(&last(1), &candidates, &BTreeSet::from(["c-1".to_owned()])), ["b2"]);
+        candidates[0].guarded = true;
+        assert_eq!(gone(&last(1), &candidates), ["b2"]);
     }
 
     #[test]

@@ -19,6 +19,7 @@ mod object;
 mod policy;
 mod quiesce;
 mod restore;
+mod retire;
 mod settings;
 mod snapshot;
 mod store;

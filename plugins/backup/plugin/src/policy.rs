@@ -17,14 +17,13 @@ use backup_core::{
 };
 use jiff::{Timestamp, tz::TimeZone};
 use pilothouse_sdk::{
-    Context, Error, Event, Gvk, KubeError, ObjectRef, Outcome, Ownership, Patch, Reconciler, ServedKind,
-    Watch,
+    Context, Error, Event, Gvk, ObjectRef, Outcome, Ownership, Reconciler, ServedKind, Watch,
 };
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::{
     object::{Backup, Of, Policy, create, gvk},
-    settings,
+    retire, settings,
 };
 
 /// Names of policies of what they are about change: it is looked at again after so long in any case.
@@ -262,53 +261,21 @@ fn subjects(ctx: &Context, namespace: &str, spec: &BackupPolicySpec) -> Result<V
 /// Takes away what is not kept any more, artefacts and all.
 fn expire(ctx: &Context, policy: &Of<Policy>, own: &[&Taken]) -> Result<(), Error> {
     let Some(rule) = &policy.spec.retention else { return Ok(()) };
+    let guarded = retire::guarded(ctx, &policy.metadata.namespace)?;
     let candidates: Vec<Candidate> = own
         .iter()
         .map(|backup| {
             let (name, spec) = (&backup.found.metadata.name, &backup.found.spec);
-            Candidate::of_backup(name, spec, &backup.status, backup.found.is_deleting())
+            Candidate::of_backup(name, spec, &backup.status, (backup.found.is_deleting(), &guarded))
         })
         .collect();
     let zone = policy.spec.schedule.as_ref().and_then(|rule| rule.time_zone.as_deref());
     let keeping = Keeping {
         policy: &policy.metadata.name,
         zone: zone.and_then(|zone| TimeZone::get(zone).ok()).unwrap_or(TimeZone::UTC),
-        changes: &changes(ctx, &policy.metadata.namespace)?,
         now: Timestamp::try_from(ctx.now()).unwrap_or_default(),
     };
-    for name in expired(rule, &candidates, &keeping) {
-        let reference = ObjectRef::new(gvk(names::BACKUP), policy.metadata.namespace.as_str(), name.as_str());
-        let word = Patch::merge(&json!({"spec": {"deletionPolicy": "Delete"}}))?;
-        match ctx.kube().patch_ref::<Value>(&reference, &word) {
-            Ok(_) => {}
-            Err(KubeError::NotFound(_)) => continue,
-            Err(error) => return Err(error.into()),
-        }
-        delete(ctx, &policy.metadata.namespace, &name)?;
-    }
-    Ok(())
-}
-
-/// Changes that are not over.
-fn changes(ctx: &Context, namespace: &str) -> Result<BTreeSet<String>, Error> {
-    let kind = Gvk::new("lifecycle.pilothouse.dev", "v1alpha1", "LifecycleRun");
-    let runs = match ctx.kube().list_ref::<Value>(kind, namespace).all() {
-        Ok(runs) => runs,
-        // Without the kind there are no changes.
-        Err(KubeError::UnknownKind(_)) => return Ok(BTreeSet::new()),
-        Err(error) => return Err(error.into()),
-    };
-    let text =
-        |run: &Value, path: &str| run.pointer(path).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let ended = |change: &str| {
-        let is_end = |run: &&Value| {
-            text(run, "/spec/phase").starts_with("post-")
-                && text(run, "/spec/change") == change
-                && run.pointer("/status/finishedAt").is_some_and(|time| !time.is_null())
-        };
-        runs.iter().any(|run| is_end(&run))
-    };
-    Ok(runs.iter().map(|run| text(run, "/spec/change")).filter(|change| !ended(change)).collect())
+    retire::all(ctx, &policy.metadata.namespace, &expired(rule, &candidates, &keeping))
 }
 
 fn delete(ctx: &Context, namespace: &str, name: &str) -> Result<(), Error> {

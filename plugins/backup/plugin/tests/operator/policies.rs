@@ -118,6 +118,23 @@ fn what_is_not_kept_any_more_goes_with_its_artefact_but_never_the_last_whole_one
 }
 
 #[test]
+fn what_a_restore_by_hand_reads_is_not_taken_away_below_it() {
+    let mut scene = hourly(&json!({"retention": {"keepLast": 1}}));
+    hours(&mut scene, 1);
+    scene.play(60);
+    let old = scene.backups().remove(0);
+    scene.actors.fate("etcd-restore", &[Fate::Hangs]);
+    scene.create("Restore", "r", &json!({"backupRef": {"name": old}, "setAside": false, "timeout": "3h"}));
+    hours(&mut scene, 2);
+    scene.play(60);
+    assert!(scene.get("Backup", &old).is_some() && scene.artefact(&old).is_some());
+    scene.delete("Restore", "r");
+    hours(&mut scene, 1);
+    scene.play(60);
+    assert!(scene.get("Backup", &old).is_none(), "{:?}", scene.backups());
+}
+
+#[test]
 fn a_policy_that_is_edited_or_deleted_changes_nothing_of_a_backup_under_way() {
     for deleted in [true, false] {
         let mut scene = Scene::new();
