@@ -11,5 +11,5 @@ mod run;
 mod tests;
 
 pub use announcement::{Announcement, Outcome, RecordedArtefact, Subject};
-pub use hook::{Hook, Parameters, Policy, Record, is_about, plan};
+pub use hook::{Hook, Parameters, Policy, Record, guards, is_about, plan};
 pub use run::{BackupSeen, Move, RestoreSeen, Seen, backup_name, restore_name, run};

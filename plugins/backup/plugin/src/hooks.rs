@@ -3,14 +3,17 @@
 use std::time::Duration;
 
 use backup_api::{FailurePolicy, names};
-use backup_core::lifecycle::{
-    self, Announcement, Move, Outcome as Ended, Parameters, Policy as Named, RecordedArtefact, Seen, Subject,
-    backup_name, restore_name,
+use backup_core::{
+    lifecycle::{
+        self, Announcement, Move, Outcome as Ended, Parameters, Policy as Named, RecordedArtefact, Seen,
+        Subject, backup_name, restore_name,
+    },
+    plan,
 };
 use jiff::Timestamp;
 use pilothouse_sdk::{
-    Announced, Artefact, Context, Ending, Error, HookStep, LifecycleHook, ObjectRef, Ownership, PlannedHook,
-    Task,
+    Announced, Artefact, Context, Ending, Error, Event, HookStep, LifecycleHook, ObjectRef, Ownership,
+    PlannedHook, Task,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -18,6 +21,7 @@ use serde_json::{Value, json};
 use crate::{
     look,
     object::{Of, Policy, create, gvk},
+    settings,
 };
 
 /// What an artefact of ours is called.
@@ -40,7 +44,9 @@ pub(crate) struct Changes;
 impl LifecycleHook for Changes {
     fn plan(&self, ctx: &Context, announced: &Announced) -> Result<Vec<PlannedHook>, Error> {
         let announcement = told(announced);
-        let policies = Of::<Policy>::list(ctx, &announcement.subject.namespace)?;
+        let mut policies = Of::<Policy>::list_all(ctx, &announcement.subject.namespace)?;
+        policies.retain(|policy| lifecycle::guards(&policy.spec, &announcement));
+        let policies = followed(ctx, policies)?;
         let named: Vec<Named<'_>> =
             policies.iter().map(|policy| Named { name: &policy.metadata.name, spec: &policy.spec }).collect();
         Ok(lifecycle::plan(&announcement, &named).into_iter().map(planned).collect())
@@ -81,6 +87,31 @@ impl LifecycleHook for Changes {
         };
         delete(ctx, kind, namespace, &name)
     }
+}
+
+/// The policies that can be followed. One that cannot, and whose failures count, holds the change up until it is mended.
+fn followed(ctx: &Context, policies: Vec<Of<Policy>>) -> Result<Vec<Of<Policy>>, Error> {
+    let settings = settings::read(ctx)?;
+    let mut followed = Vec::new();
+    for policy in policies {
+        let wrong = plan::check(&policy.spec, &policy.metadata.namespace, &settings);
+        if wrong.is_empty() {
+            followed.push(policy);
+            continue;
+        }
+        let wrong: Vec<String> = wrong.iter().map(ToString::to_string).collect();
+        let message =
+            format!("the BackupPolicy {} cannot be followed: {}", policy.metadata.name, wrong.join("; "));
+        if policy.spec.on_failure == FailurePolicy::Fail {
+            let mend = "the change is not begun until it is mended, or has onFailure: Ignore";
+            return Err(Error::retry("InvalidPolicy", format!("{message}; {mend}")));
+        }
+        ctx.publish(&Event::warning(
+            "InvalidPolicy",
+            format!("{message}; the change goes on WITHOUT a backup"),
+        ));
+    }
+    Ok(followed)
 }
 
 /// What it has at rest is released by its finalizer.

@@ -147,6 +147,22 @@ impl<K: Kind> Of<K> {
         Ok(found.into_iter().filter_map(|item| Self::from_json(item.to_string()).ok()).collect())
     }
 
+    /// The same where none may be missed.
+    ///
+    /// # Errors
+    /// As for any request. One that cannot be read is an error that names it, and worth another try: somebody may mend it.
+    pub(crate) fn list_all(ctx: &Context, namespace: &str) -> Result<Vec<Self>, Error> {
+        let found = ctx.kube().list_ref::<Value>(gvk(K::NAME), namespace).all()?;
+        let read = |item: Value| {
+            let name = item.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default().to_owned();
+            serde_json::from_value(item).map_err(|error| {
+                let message = format!("the {} {name} cannot be read, so nothing is begun: {error}", K::NAME);
+                Error::retry("InvalidObject", message)
+            })
+        };
+        found.into_iter().map(read).collect()
+    }
+
     pub(crate) fn reference(&self) -> ObjectRef {
         ObjectRef::new(gvk(K::NAME), self.metadata.namespace.as_str(), self.metadata.name.as_str())
     }

@@ -113,15 +113,17 @@ fn selects(rule: &SubjectRule, subject: &SubjectReference, labels: &BTreeMap<Str
 
 /// The hooks of a phase, in their order. `policies` are those of the subject's namespace.
 pub fn plan(announcement: &Announcement, policies: &[Policy<'_>]) -> Vec<Hook> {
-    let subject = announcement.reference();
-    let matching = policies.iter().filter(|policy| {
-        policy.spec.phases.contains(&announcement.phase)
-            && is_about(policy.spec, &subject, &announcement.subject.labels)
-    });
+    let matching = policies.iter().filter(|policy| guards(policy.spec, announcement));
     let backups = matching.filter_map(|policy| backup_hook(*policy));
     let mut hooks: Vec<Hook> = backups.chain(restore_hooks(announcement)).collect();
     hooks.sort_by(|a, b| (a.weight, &a.name).cmp(&(b.weight, &b.name)));
     hooks
+}
+
+/// Takes part in this phase by taking a backup: a policy for which that is so and which cannot be followed must not let it pass.
+pub fn guards(policy: &BackupPolicySpec, announcement: &Announcement) -> bool {
+    policy.phases.contains(&announcement.phase)
+        && is_about(policy, &announcement.reference(), &announcement.subject.labels)
 }
 
 fn backup_hook(policy: Policy<'_>) -> Option<Hook> {

@@ -155,6 +155,23 @@ fn phases_and_subjects_that_no_policy_names_have_no_hooks() {
 }
 
 #[test]
+fn a_policy_that_cannot_be_followed_holds_its_changes_up_until_it_is_mended() {
+    let mut scene = scene(&json!({}));
+    let any = json!({"subjects": [{"kind": "Service", "selector": {"matchLabels": {"app": "shop"}}}]});
+    scene.create("BackupPolicy", "any", &merge(of_database(&json!({})), &any));
+    let web = json!({"apiVersion": "v1", "kind": "Service", "name": "web"});
+    let refused = scene.plan(announced("pre-upgrade", "v2", &web)).map(|_| ()).unwrap_err();
+    let message = refused.message();
+    assert!(message.contains("BackupPolicy any") && message.contains("make a policy for each"), "{message}");
+    assert!(scene.plan(announced("pre-delete", "v2", &web)).unwrap().hooks.is_empty());
+    let ignored = json!({"onFailure": "Ignore"});
+    scene.delete("BackupPolicy", "any");
+    scene.create("BackupPolicy", "any", &merge(merge(of_database(&json!({})), &any), &ignored));
+    assert!(scene.plan(announced("pre-upgrade", "v2", &web)).unwrap().hooks.is_empty());
+    assert!(format!("{:?}", scene.cluster.events()).contains("WITHOUT a backup"));
+}
+
+#[test]
 fn a_change_that_is_given_up_takes_its_backup_with_it() {
     let mut scene = scene(&json!({}));
     scene.actors.fate("dump", &[Fate::Hangs]);
