@@ -12,4 +12,4 @@ mod tests;
 
 pub use announcement::{Announcement, Outcome, RecordedArtefact, Subject};
 pub use hook::{Hook, Parameters, Policy, Record, guards, is_about, plan};
-pub use run::{BackupSeen, Move, RestoreSeen, Seen, backup_name, restore_name, run};
+pub use run::{BackupSeen, Move, RestoreSeen, Seen, backup_name, not_put_back, restore_name, run};

@@ -26,6 +26,8 @@ use crate::{
 
 /// What an artefact of ours is called.
 const KIND: &str = "Backup";
+/// The phase in which a backup is taken that a rollback puts back.
+const BEFORE_UPGRADE: &str = "pre-upgrade";
 /// When to look again whether what is being deleted is gone, which nobody may tell of.
 const SOON: Duration = Duration::from_secs(2);
 
@@ -192,7 +194,10 @@ fn seen(ctx: &Context, announcement: &Announcement, parameters: &Value) -> Resul
     Ok(match serde_json::from_value::<Parameters>(parameters.clone()) {
         Ok(Parameters::Backup { policy, .. }) => {
             let backup = look::backup(ctx, namespace, &backup_name(&policy, announcement))?;
-            Seen { backup, ..Seen::default() }
+            let begins = backup.is_none() && announcement.phase == BEFORE_UPGRADE;
+            let restores = if begins { look::restores(ctx, namespace)? } else { Vec::new() };
+            let spoilt_by = lifecycle::not_put_back(&announcement.reference(), &restores).map(str::to_owned);
+            Seen { backup, spoilt_by, ..Seen::default() }
         }
         Ok(Parameters::Restore(record)) => Seen {
             backup: look::backup(ctx, namespace, &record.backup)?,

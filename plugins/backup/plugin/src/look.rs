@@ -35,6 +35,19 @@ pub(crate) fn restore(ctx: &Context, namespace: &str, name: &str) -> Result<Opti
     Ok(Some(RestoreSeen { deleting: found.is_deleting(), status: found.status()?, spec: found.spec }))
 }
 
+/// All `Restore`s of a namespace with their names, from the API server. One that cannot be read is left out.
+///
+/// # Errors
+/// As for any request.
+pub(crate) fn restores(ctx: &Context, namespace: &str) -> Result<Vec<(String, RestoreSeen)>, Error> {
+    let found = Of::<Restore>::list_live(ctx, namespace)?;
+    let seen = found.into_iter().filter_map(|found| {
+        let (deleting, status) = (found.is_deleting(), found.status().ok()?);
+        Some((found.metadata.name, RestoreSeen { deleting, status, spec: found.spec }))
+    });
+    Ok(seen.collect())
+}
+
 /// What is watched of our own objects.
 pub(crate) fn own(kind: &str, namespace: &str, name: &str) -> Watch {
     debug_assert!([names::BACKUP, names::RESTORE, names::POLICY].contains(&kind));

@@ -143,7 +143,19 @@ impl<K: Kind> Of<K> {
     /// # Errors
     /// As for any request. One that cannot be read is left out.
     pub(crate) fn list(ctx: &Context, namespace: &str) -> Result<Vec<Self>, Error> {
-        let found = ctx.kube().list_ref::<Value>(gvk(K::NAME), namespace).all()?;
+        Self::list_with(&ctx.kube(), namespace)
+    }
+
+    /// The same from the API server itself.
+    ///
+    /// # Errors
+    /// As for [`list`](Self::list).
+    pub(crate) fn list_live(ctx: &Context, namespace: &str) -> Result<Vec<Self>, Error> {
+        Self::list_with(&ctx.kube().live(), namespace)
+    }
+
+    fn list_with(kube: &Kube, namespace: &str) -> Result<Vec<Self>, Error> {
+        let found = kube.clone().list_ref::<Value>(gvk(K::NAME), namespace).all()?;
         Ok(found.into_iter().filter_map(|item| Self::from_json(item.to_string()).ok()).collect())
     }
 

@@ -69,7 +69,7 @@ pub struct RecordedArtefact {
 
 impl Announcement {
     /// The subject, as backups name it.
-    pub(crate) fn reference(&self) -> SubjectReference {
+    pub fn reference(&self) -> SubjectReference {
         SubjectReference {
             api_version: self.subject.api_version.clone(),
             kind: self.subject.kind.clone(),

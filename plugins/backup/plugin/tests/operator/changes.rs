@@ -274,6 +274,38 @@ fn a_restore_that_failed_is_made_again_when_the_rollback_is_tried_again() {
 }
 
 #[test]
+fn data_that_a_rollback_could_not_put_back_is_not_taken_for_good_by_the_next_upgrade() {
+    for by_hand in [true, false] {
+        let mut scene = scene(&json!({}));
+        let to_2 = upgrade(&mut scene, "v2", &database_subject());
+        let artefacts = done(scene.carry_out(&to_2, 60));
+        scene.actors.data = b"spoilt".to_vec();
+        scene.actors.fate("dump", &[Fate::Fails; 3]);
+        let back = undo(&mut scene, &database_subject(), ("v2", &artefacts));
+        assert!(matches!(scene.carry_out(&back, 300), End::Failed(..)));
+        let failed = crate::actors::list(&scene.cluster, own("Restore")).remove(0);
+        let failed = failed["metadata"]["name"].as_str().unwrap();
+        let next = upgrade(&mut scene, "v3", &database_subject());
+        let End::Failed(reason, message) = scene.carry_out(&next, 60) else { panic!("it goes on") };
+        assert!(reason == "DataNotPutBack" && message.contains(failed), "{reason}: {message}");
+        let other = upgrade(&mut scene, "v3", &cluster_subject());
+        done(scene.carry_out(&other, 60));
+        if by_hand {
+            scene.create(
+                "Restore",
+                "r",
+                &json!({"backupRef": {"name": artefacts[0].name}, "setAside": false}),
+            );
+            scene.play(60);
+        } else {
+            scene.delete("Restore", failed);
+            scene.play(2);
+        }
+        done(scene.carry_out(&next.retried(), 60));
+    }
+}
+
+#[test]
 fn a_rollback_whose_artefact_is_lost_fails_and_touches_nothing() {
     let mut scene = scene(&json!({"restore": {"setAside": false}}));
     let to_2 = upgrade(&mut scene, "v2", &database_subject());
