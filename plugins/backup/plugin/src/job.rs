@@ -1,6 +1,7 @@
 //! Jobs and their pods.
 
 use backup_core::backup::{observed::TaskSeen, read};
+use jiff::Timestamp;
 use pilothouse_sdk::{Context, Gvk, Kube, KubeError, ObjectRef, Watch};
 use serde_json::Value;
 
@@ -23,9 +24,30 @@ pub(crate) fn look(ctx: &Context, namespace: &str, name: &str) -> TaskSeen {
         seen => seen,
     };
     match seen {
-        Ok((job, pods)) => read::job(job.as_ref(), &pods),
+        Ok((job, pods)) => match (read::job(job.as_ref(), &pods), job) {
+            (TaskSeen::Running(_), Some(job)) if pods.is_empty() => without_pod(ctx, &job, (namespace, name)),
+            (seen, _) => seen,
+        },
         Err(error) => TaskSeen::Unknown(error.to_string()),
     }
+}
+
+/// The refusal is asked for when there is one: events are many.
+fn without_pod(ctx: &Context, job: &Value, (namespace, name): (&str, &str)) -> TaskSeen {
+    let now = Timestamp::try_from(ctx.now()).unwrap_or_default();
+    match read::without_pod(job, now, None) {
+        TaskSeen::Stuck(_) => read::without_pod(job, now, refusal(ctx, namespace, name).as_deref()),
+        seen => seen,
+    }
+}
+
+/// What the Job's controller said last, as far as that may be read.
+fn refusal(ctx: &Context, namespace: &str, name: &str) -> Option<String> {
+    let events = ctx.kube().live().list_ref::<Value>(Gvk::new("", "v1", "Event"), namespace);
+    let fields = format!("involvedObject.kind=Job,involvedObject.name={name},reason=FailedCreate");
+    let events = events.fields(fields).all().ok()?;
+    let last = events.last()?.pointer("/message")?.as_str()?;
+    Some(last.to_owned())
 }
 
 fn found(kube: &Kube, namespace: &str, name: &str) -> Result<(Option<Value>, Vec<Value>), KubeError> {

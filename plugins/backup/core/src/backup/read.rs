@@ -1,6 +1,7 @@
 //! Kubernetes' objects as tasks.
 
 use backup_api::names;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use super::{
@@ -8,6 +9,9 @@ use super::{
     observed::{Product, TaskSeen},
 };
 use crate::naming;
+
+/// How long a Job may be without a pod before that is told.
+const PODLESS: SignedDuration = SignedDuration::from_secs(90);
 
 fn text<'a>(value: &'a Value, path: &str) -> &'a str {
     value.pointer(path).and_then(Value::as_str).unwrap_or_default()
@@ -47,6 +51,27 @@ pub fn job(job: Option<&Value>, pods: &[Value]) -> TaskSeen {
         return TaskSeen::Stuck(why);
     }
     TaskSeen::Running(pods.iter().find_map(waiting).unwrap_or_else(|| "the Job is running".to_owned()))
+}
+
+/// How a Job stands that runs and of which no pod is seen. One that gets none for long is refused by somebody: a quota, the rules for
+/// pods, a webhook. `refusal`: what the Job's controller said last.
+pub fn without_pod(job: &Value, now: Timestamp, refusal: Option<&str>) -> TaskSeen {
+    let suspended = list(job, "/status/conditions")
+        .any(|it| text(it, "/type") == "Suspended" && text(it, "/status") == "True");
+    if suspended {
+        return TaskSeen::Running("the Job is suspended".to_owned());
+    }
+    let has_any = job.pointer("/status/active").and_then(Value::as_u64).is_some_and(|active| active > 0);
+    let created: Option<Timestamp> = text(job, "/metadata/creationTimestamp").parse().ok();
+    let waits = created.map_or(SignedDuration::ZERO, |created| now.duration_since(created));
+    if has_any || waits < PODLESS {
+        return TaskSeen::Running("the Job is running".to_owned());
+    }
+    let name = text(job, "/metadata/name");
+    let said = refusal.map_or_else(|| format!(": see kubectl describe job {name}"), last_line);
+    TaskSeen::Stuck(format!(
+        "the Job {name} gets no pod, since a quota, a rule for pods or a webhook refuses it{said}"
+    ))
 }
 
 fn statuses(pod: &Value) -> impl Iterator<Item = &Value> {
@@ -248,6 +273,26 @@ mod tests {
             {"type": "PodScheduled", "status": "False", "message": "0/3 nodes are available"}]}});
         let TaskSeen::Running(why) = job(Some(&dump(json!({}))), &[unscheduled]) else { panic!("it fails") };
         assert!(why.contains("0/3 nodes"));
+    }
+
+    #[test]
+    fn a_job_that_gets_no_pod_is_told_after_a_while_in_the_words_of_its_controller() {
+        let job = |status: Value| {
+            let metadata = json!({"name": "b-dump-1", "creationTimestamp": "2026-01-01T00:00:00Z"});
+            json!({"metadata": metadata, "status": status})
+        };
+        let at = |job: &Value, time: &str| {
+            without_pod(job, format!("2026-01-01T00:{time}Z").parse().unwrap(), Some("exceeded quota: small"))
+        };
+        assert!(matches!(at(&job(json!({})), "01:00"), TaskSeen::Running(_)));
+        let TaskSeen::Stuck(why) = at(&job(json!({})), "02:00") else { panic!("nobody is told") };
+        assert!(why.contains("b-dump-1") && why.ends_with("exceeded quota: small"), "{why}");
+        assert!(
+            matches!(at(&job(json!({"active": 1})), "02:00"), TaskSeen::Running(_)),
+            "it is not seen yet"
+        );
+        let suspended = json!({"conditions": [{"type": "Suspended", "status": "True"}]});
+        assert!(matches!(at(&job(suspended), "59:00"), TaskSeen::Running(_)), "a queue may hold it for long");
     }
 
     #[test]
