@@ -58,7 +58,7 @@ pub struct BackupPolicySpec {
     #[serde(default = "an_hour")]
     pub timeout: Duration,
     /// How often it is tried again within that time.
-    #[serde(default = "two")]
+    #[serde(default = "six")]
     #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 20)))]
     pub retries: u32,
     /// Somebody has to approve before a change's backup begins.
@@ -154,7 +154,7 @@ pub enum ConcurrencyPolicy {
 }
 
 /// Which backups of a subject are kept. Numbers add up: a backup stays that one of them keeps. Never expired are the last verified
-/// one and those of changes that are under way.
+/// one and those that may still be put back.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
@@ -271,6 +271,7 @@ fn an_hour() -> Duration {
     Duration::minutes(60)
 }
 
-fn two() -> u32 {
-    2
+/// With growing pauses these are some ten minutes: a server that was just rolled back may take as long to start.
+fn six() -> u32 {
+    6
 }

@@ -66,7 +66,7 @@ pub struct RestoreSpec {
     #[serde(default = "an_hour")]
     pub timeout: Duration,
     /// How often it is tried again within that time.
-    #[serde(default = "two")]
+    #[serde(default = "six")]
     #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 20)))]
     pub retries: u32,
     /// Why it is done; by hand if that is not said.
@@ -225,6 +225,7 @@ fn an_hour() -> Duration {
     Duration::minutes(60)
 }
 
-fn two() -> u32 {
-    2
+/// With growing pauses these are some ten minutes: a server that was just rolled back may take as long to start.
+fn six() -> u32 {
+    6
 }

@@ -55,14 +55,14 @@ fn storage() -> Value {
 
 /// A plan for the etcd cluster.
 pub(crate) fn of_etcd(change: &Value) -> Value {
-    merge(json!({"strategy": {"etcd": {}}, "storage": storage(), "timeout": "20m"}), change)
+    merge(json!({"strategy": {"etcd": {}}, "storage": storage(), "timeout": "20m", "retries": 2}), change)
 }
 
 /// A plan for the database.
 pub(crate) fn of_database(change: &Value) -> Value {
     let parameters = json!({"host": "db", "passwordSecret": {"name": "db", "key": "password"}});
     let strategy = json!({"job": {"preset": "mariadb", "parameters": parameters}});
-    merge(json!({"strategy": strategy, "storage": storage(), "timeout": "20m"}), change)
+    merge(json!({"strategy": strategy, "storage": storage(), "timeout": "20m", "retries": 2}), change)
 }
 
 pub(crate) fn cluster_subject() -> Value {
