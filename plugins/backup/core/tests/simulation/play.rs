@@ -24,6 +24,7 @@ pub(crate) struct Mishaps {
 pub(crate) fn plan(change: serde_json::Value) -> BackupPlan {
     let hook = |word: &str| json!([{"selector": {"matchLabels": {"app": "db"}}, "command": [word], "timeout": "10s"}]);
     let plan = json!({
+        "retries": 2,
         "strategy": {"job": {"preset": "mariadb", "parameters": {"host": "db"}}},
         "storage": {"url": "s3://bucket/backups"},
         "quiesce": {"pre": hook("freeze"), "post": hook("thaw")},
