@@ -11,6 +11,9 @@ use crate::{catalogue::Entry, guarded::Guarded};
 /// How many failed ones are kept to be looked at.
 const FAILED: usize = 3;
 
+/// How many of a subject are kept that restores after rollbacks have set aside.
+const ASIDE: usize = 3;
+
 /// A backup that may be kept or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
@@ -99,6 +102,14 @@ pub fn expired(rule: &Retention, candidates: &[Candidate], context: &Context<'_>
         subjects.into_values().flat_map(|of_one| expired_of(rule, of_one, context)).collect();
     expired.sort();
     expired
+}
+
+/// Names of backups of one subject that are not kept any more, of those that restores after rollbacks have set aside. No policy has these.
+pub fn expired_asides(mut of_one: Vec<Candidate>) -> Vec<String> {
+    of_one.sort_by(|a, b| (b.taken, &b.name).cmp(&(a.taken, &a.name)));
+    let of_phase = |phase| of_one.iter().filter(move |candidate| candidate.phase == phase);
+    let old = of_phase(BackupPhase::Completed).skip(ASIDE).chain(of_phase(BackupPhase::Failed).skip(FAILED));
+    old.filter(|candidate| !candidate.guarded).map(|candidate| candidate.name.clone()).collect()
 }
 
 fn expired_of(rule: &Retention, mut of_one: Vec<&Candidate>, context: &Context<'_>) -> Vec<String> {
@@ -219,6 +230,14 @@ mod tests {
         candidates[7].verified = false;
         assert_eq!(gone(&last(2), &candidates), ["b3", "b4"]);
         assert_eq!(gone(&last(1), &candidates), ["b1", "b3", "b4"]);
+    }
+
+    #[test]
+    fn of_what_rollbacks_have_set_aside_the_last_three_stay_and_what_is_needed() {
+        let mut candidates = days(6);
+        candidates[1].guarded = true;
+        candidates[5].phase = BackupPhase::Failed;
+        assert_eq!(expired_asides(candidates), ["b1"]);
     }
 
     #[test]

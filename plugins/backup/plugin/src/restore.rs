@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use backup_api::{RestoreStatus, names};
+use backup_api::{OriginKind, RestoreState, RestoreStatus, names};
 use backup_core::{
     backup::{
         Standing,
@@ -13,14 +13,14 @@ use backup_core::{
     settings::Settings,
 };
 use jiff::Timestamp;
-use pilothouse_sdk::{Context, Error, Finalized, Outcome, Ownership, Reconciler, Watch};
+use pilothouse_sdk::{Context, Error, Finalized, Outcome, Ownership, Reconciler, Watch, warn};
 
 use crate::{
     act::{Done, perform},
     backup::{ANSWERS, AT_ONCE, ROUNDS, publish},
     claim, etcd, job, look,
     object::{self, Of, create},
-    settings, snapshot, store,
+    retire, settings, snapshot, store,
 };
 
 /// Puts backups back.
@@ -77,6 +77,7 @@ fn advance(ctx: &Context, found: &mut Of<object::Restore>, settings: &Settings) 
         let decision = decide(object, &status, &seen, settings, now);
         if found.write(ctx, &decision.status)? {
             publish(ctx, &decision.notes);
+            tidy(ctx, found, &decision.status);
         }
         answers += 1;
         let done = carry_out(ctx, namespace, &decision.order);
@@ -85,6 +86,18 @@ fn advance(ctx: &Context, found: &mut Of<object::Restore>, settings: &Settings) 
             _ => return Ok(decision),
         }
         status = decision.status;
+    }
+}
+
+/// After the restore of a rollback, what others of these have set aside long ago goes. That it did not is no failure of this one.
+fn tidy(ctx: &Context, found: &Of<object::Restore>, status: &RestoreStatus) {
+    let by_change = found.spec.origin.as_ref().is_some_and(|origin| origin.kind == OriginKind::Lifecycle);
+    let Some(plan) = status.plan.as_ref().filter(|_| by_change) else { return };
+    if status.phase != RestoreState::Completed {
+        return;
+    }
+    if let Err(error) = retire::asides(ctx, &found.metadata.namespace, &plan.target) {
+        warn!(ctx, "what was set aside long ago could not be taken away: {}", error.message());
     }
 }
 

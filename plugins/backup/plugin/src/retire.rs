@@ -1,11 +1,14 @@
 //! Backups that are not kept any more, and those that may not go.
 
-use backup_api::names;
-use backup_core::guarded::Guarded;
+use backup_api::{OriginKind, SubjectReference, names};
+use backup_core::{
+    guarded::Guarded,
+    retention::{Candidate, expired_asides},
+};
 use pilothouse_sdk::{Context, Error, Gvk, KubeError, ObjectRef, Patch};
 use serde_json::{Value, json};
 
-use crate::object::{Of, Restore, gvk};
+use crate::object::{Backup, Of, Restore, gvk};
 
 /// What may still be put back, by the changes and the restores of a namespace.
 ///
@@ -23,6 +26,25 @@ pub(crate) fn guarded(ctx: &Context, namespace: &str) -> Result<Guarded, Error> 
         guarded.add_restore(&restore.spec, &restore.status()?);
     }
     Ok(guarded)
+}
+
+/// Takes away what restores after rollbacks have set aside of a subject, but for the last ones.
+///
+/// # Errors
+/// As for any request.
+pub(crate) fn asides(ctx: &Context, namespace: &str, subject: &SubjectReference) -> Result<(), Error> {
+    let guarded = guarded(ctx, namespace)?;
+    let is_aside = |backup: &Of<Backup>| {
+        let origin = backup.spec.origin.as_ref();
+        backup.spec.subject == *subject
+            && origin.is_some_and(|origin| origin.kind == OriginKind::Restore && origin.change.is_some())
+    };
+    let mut candidates = Vec::new();
+    for backup in Of::<Backup>::list(ctx, namespace)?.into_iter().filter(is_aside) {
+        let known = (backup.is_deleting(), &guarded);
+        candidates.push(Candidate::of_backup(&backup.metadata.name, &backup.spec, &backup.status()?, known));
+    }
+    all(ctx, namespace, &expired_asides(candidates))
 }
 
 /// Takes `Backup`s away, artefacts and all.

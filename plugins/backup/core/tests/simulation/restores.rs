@@ -73,7 +73,10 @@ fn backup(change: &Value) -> BackupSeen {
 }
 
 fn world(change: &Value) -> World {
-    let spec = backup_core::manifest::merge(json!({"backupRef": {"name": "b"}, "timeout": "30m", "retries": 2}), change);
+    let spec = backup_core::manifest::merge(
+        json!({"backupRef": {"name": "b"}, "timeout": "30m", "retries": 2}),
+        change,
+    );
     World {
         now: "2026-01-10T02:00:00Z".parse().unwrap(),
         spec: serde_json::from_value(spec).unwrap(),

@@ -306,6 +306,26 @@ fn data_that_a_rollback_could_not_put_back_is_not_taken_for_good_by_the_next_upg
 }
 
 #[test]
+fn what_rollbacks_set_aside_does_not_grow_without_end() {
+    let mut scene = scene(&json!({}));
+    for round in 0..5 {
+        let to_2 = upgrade(&mut scene, &format!("v{round}"), &database_subject());
+        let artefacts = done(scene.carry_out(&to_2, 60));
+        scene.actors.data = format!("spoilt {round}").into_bytes();
+        let (subject, undone) = (database_subject(), format!("v{round}"));
+        let back = undoing("post-rollback", &format!("back{round}"), (&subject, &undone, &artefacts));
+        let back = scene.plan(back).unwrap();
+        done(scene.carry_out(&back, 120));
+    }
+    scene.play(10);
+    let asides: Vec<String> = scene.backups().into_iter().filter(|name| name.contains("-before")).collect();
+    let mut kept: Vec<Vec<u8>> = asides.iter().filter_map(|name| scene.artefact(name)).collect();
+    kept.sort();
+    assert_eq!(kept, [b"spoilt 2", b"spoilt 3", b"spoilt 4"]);
+    scene.check("asides");
+}
+
+#[test]
 fn a_rollback_whose_artefact_is_lost_fails_and_touches_nothing() {
     let mut scene = scene(&json!({"restore": {"setAside": false}}));
     let to_2 = upgrade(&mut scene, "v2", &database_subject());
