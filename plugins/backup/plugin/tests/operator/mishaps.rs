@@ -36,7 +36,8 @@ fn scene(way: &Way) -> (Scene, Rc<RefCell<Database>>) {
     let database = database(&scene.cluster);
     pod(&scene.cluster, "db-0");
     let group = way.subject["apiVersion"].as_str().unwrap().split_once('/').map_or("", |(group, _)| group);
-    let subjects = json!({"subjects": [{"apiGroup": group, "kind": way.subject["kind"]}]});
+    let subject = json!({"apiGroup": group, "kind": way.subject["kind"], "name": way.subject["name"]});
+    let subjects = json!({"subjects": [subject]});
     scene.create("BackupPolicy", "p", &merge(way.plan.clone(), &subjects));
     scene.play(2);
     (scene, database)
