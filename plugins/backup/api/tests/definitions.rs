@@ -68,7 +68,7 @@ mod tests {
         .unwrap();
         assert_eq!(spec.phases, ["pre-upgrade"]);
         assert_eq!((spec.on_failure, spec.deletion_policy), (FailurePolicy::Fail, DeletionPolicy::Retain));
-        assert_eq!((spec.timeout, spec.retries), (Duration::minutes(60), 2));
+        assert_eq!((spec.timeout, spec.retries), (Duration::minutes(60), 6));
         assert_eq!(spec.verification.level, Level::Reread);
         assert!(spec.restore.set_aside && spec.restore.phase.is_none());
         assert_eq!(spec.storage.unwrap().max_size, Quantity(1 << 40));
