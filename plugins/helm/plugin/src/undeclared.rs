@@ -17,8 +17,8 @@ use crate::call::Call;
 const REFUSAL: &str = "failed to create typed patch object";
 /// How it ends the line of a field.
 const NOT_DECLARED: &str = ": field not declared in schema";
-/// So often one apply is tried again without fields. The server names all of an object at once.
-const MOST_ROUNDS: usize = 32;
+/// So often one apply is tried in all. The server names those of a level of an object at once, and those below it when they are gone.
+const MOST_ROUNDS: usize = 64;
 /// So many objects without their fields an instance keeps.
 const MOST_KEPT: usize = 256;
 /// Fields that a sentence names.
@@ -53,15 +53,16 @@ impl Call<'_> {
     pub(crate) fn send(&self, items: &[ApplyItem], options: ApplyOptions) -> Vec<Result<Applied, KubeError>> {
         let mut known = self.without_known_fields(items);
         let mut answers = Vec::with_capacity(items.len());
-        for _ in 0..MOST_ROUNDS {
-            let rest = known.get(answers.len()..).unwrap_or_default();
-            let round = self.kube().apply(rest, options);
+        let mut left_out: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+        for number in 1.. {
+            let begin = answers.len();
+            let round = self.kube().apply(known.get(begin..).unwrap_or_default(), options);
             let refused = round.iter().enumerate().find_map(|(at, answer)| Some((at, undeclared(answer)?)));
-            let Some((at, fields)) = refused else {
+            let Some((at, fields)) = refused.filter(|_| number < MOST_ROUNDS) else {
                 answers.extend(round);
                 break;
             };
-            let place = answers.len() + at;
+            let place = begin + at;
             let stripped = known.get(place).and_then(|item| without(&item.object, &fields));
             let (Some(stripped), Some(original)) = (stripped, items.get(place)) else {
                 answers.extend(round);
@@ -71,11 +72,12 @@ impl Call<'_> {
             self.operator().undeclared.borrow_mut().keep(&original.object, &stripped);
             if let Some(item) = known.to_mut().get_mut(place) {
                 item.object = stripped;
-                answers.push(self.send_stripped(item, options, &fields));
             }
-            let failed = answers.last().is_some_and(Result::is_err);
-            if answers.len() == items.len() || (options.stop_on_error && failed) {
-                break;
+            left_out.entry(place).or_default().extend(fields);
+        }
+        for (place, fields) in left_out {
+            if let (Some(item), Some(answer)) = (known.get(place), answers.get(place)) {
+                self.tell_undeclared(item, answer, &fields);
             }
         }
         answers
@@ -94,23 +96,10 @@ impl Call<'_> {
         known
     }
 
-    fn send_stripped(
-        &self,
-        item: &ApplyItem,
-        options: ApplyOptions,
-        fields: &[String],
-    ) -> Result<Applied, KubeError> {
-        let answer = self.kube().apply(std::slice::from_ref(item), options).pop();
-        let answer = answer.unwrap_or_else(|| {
-            Err(KubeError::Malformed("the host did not answer for the object".to_owned()))
-        });
-        if answer.as_ref().is_ok_and(|applied| applied.change != Change::Unchanged) {
-            self.tell_undeclared(item, fields);
+    fn tell_undeclared(&self, item: &ApplyItem, answer: &Result<Applied, KubeError>, fields: &[String]) {
+        if answer.as_ref().is_ok_and(|applied| applied.change == Change::Unchanged) || answer.is_err() {
+            return;
         }
-        answer
-    }
-
-    fn tell_undeclared(&self, item: &ApplyItem, fields: &[String]) {
         let object: Value = serde_json::from_str(&item.object).unwrap_or_default();
         let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
         let named = fields.get(..MOST_NAMED).unwrap_or(fields).join(", ");
