@@ -173,8 +173,7 @@ async fn host(args: RunArgs) -> Result<(), AppError> {
     let behind = elsewhere::behind(&args, &plugins, &registry, &fence, &mut tasks).await?;
     let workers = args.max_concurrent_reconciles.unwrap_or_else(default_workers).max(1);
     let queue = queue(workers, &registry);
-    let behind_with = queue.clone();
-    let recorder = Recorder::start(api.clone(), &identity(&args), move || behind_with.is_behind());
+    let recorder = recorder(&api, &args, queue.clone());
     let pod = announce::own_pod(&args).map(|pod| (pod, recorder.clone()));
     let own_namespace = own_namespace(&args, &client);
     let lifecycle = lifecycle::lifecycle(&lifecycle::Parts {
@@ -313,6 +312,11 @@ async fn lead(args: &RunArgs, client: kube::Client, fence: Fence) -> Leadership 
     let namespace = args.leader_election_namespace.clone().unwrap_or_else(|| own_namespace(args, &client));
     let lease = leader::kube_lease(client, &namespace, name);
     leader::acquire(lease, &leader::identity(&identity(args)), args.leader_timing, fence).await
+}
+
+/// What writes events, when the work that waits lets it.
+fn recorder(api: &Api, args: &RunArgs, queue: Queue) -> Recorder {
+    Recorder::start(api.clone(), &identity(args), move || queue.is_behind())
 }
 
 /// One lane may hold most workers, never all: a plugin that only waits must not stop the others.
