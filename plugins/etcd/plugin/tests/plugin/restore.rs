@@ -176,7 +176,7 @@ fn a_backup_that_is_too_long_for_a_pod_is_refused_before_anything_is_touched() {
         cluster.create([restore("example"), object("EtcdCluster", "example", &json!({"size": 1}))]).unwrap();
         let artefact =
             json!({"uri": format!("{STORE}/{KEY}"), "sha256": "0".repeat(64), "revision": 7, "size": bytes});
-        let status = json!({"state": "Seeding", "artefact": artefact});
+        let status = json!({"state": "Seeding", "artifact": artefact});
         cluster.set_status(&etcd("EtcdRestore", "example"), &status).unwrap();
         runner(&cluster).run_for(Duration::from_secs(10)).unwrap();
         let told = read(&cluster, &etcd("EtcdRestore", "example"))["status"].clone();
