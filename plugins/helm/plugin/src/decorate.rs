@@ -113,11 +113,12 @@ fn set(object: &mut Value, table: &str, key: &str, value: &str) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use pilothouse_sdk::ObjectRef;
 
-    fn owner() -> Owner {
+    /// The owner in tests of what is the release's own.
+    pub(crate) fn owner() -> Owner {
         Owner {
             kind: Gvk::new("charts.example.com", "v1", "Web"),
             name: "shop".into(),

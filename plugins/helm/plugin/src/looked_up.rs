@@ -146,19 +146,8 @@ fn without_times(status: &mut Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pilothouse_sdk::Gvk;
+    use crate::decorate::tests::owner;
     use serde_json::json;
-
-    fn owner() -> Owner {
-        Owner {
-            kind: Gvk::new("charts.example.com", "v1", "Web"),
-            name: "shop".into(),
-            release: "shop".into(),
-            namespace: "ns".into(),
-            uid: "u".into(),
-            is_woken: true,
-        }
-    }
 
     fn object(version: &str, metadata: Value, status: Value) -> Value {
         let mut object = json!({"apiVersion": "v1", "kind": "Node", "metadata": metadata, "status": status});
