@@ -134,7 +134,7 @@ fn a_secret_of_somebody_else_is_in_the_way_and_stays() {
         "metadata": {"name": "dump", "namespace": "default"}});
     cluster.create([theirs]).unwrap();
     let mut runner = runner(&cluster, |ctx| {
-        assert_eq!(ctx.blob().open_upload("dump", &upload()).unwrap_err().kind, BlobErrorKind::Conflict);
+        assert_eq!(ctx.blob().open_upload("dump", &upload()).unwrap_err().kind, BlobErrorKind::Credentials);
         ctx.blob().close("dump")?;
         Ok(Outcome::ready())
     });
