@@ -5,6 +5,7 @@
 //! [`metrics`] counts. Nothing follows redirects: whoever wants to sends another request, which is checked like the first.
 
 pub mod address;
+mod alerted;
 pub mod connect;
 pub mod exchange;
 pub mod failure;

@@ -13,6 +13,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
 
 use super::address::Reach;
+use super::alerted::Alerted;
 use super::failure::Failure;
 use super::identity::Tls;
 use super::place::Target;
@@ -66,7 +67,7 @@ pub(super) async fn connect(
     let name = ServerName::try_from(name.to_owned())
         .map_err(|_| Failure::Invalid(format!("{name} is no name that a certificate may be for")))?;
     match TlsConnector::from(tls.config.clone()).connect(name, stream).await {
-        Ok(stream) => Ok(Box::new(stream)),
+        Ok(stream) => Ok(Box::new(Alerted(stream))),
         Err(error) => Err(no_tls(server, &error)),
     }
 }

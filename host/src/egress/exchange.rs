@@ -16,6 +16,7 @@ use tracing::Instrument as _;
 
 use super::Egress;
 use super::address::Reach;
+use super::alerted::is_tls;
 use super::connect::{connect, no_tls};
 use super::failure::Failure;
 use super::identity::Tls;
@@ -180,7 +181,7 @@ fn broken(target: &Target, error: &hyper::Error) -> Failure {
         }
         // With TLS 1.3 a server refuses a client's certificate after the handshake.
         if let Some(io) = cause.downcast_ref::<std::io::Error>()
-            && io.get_ref().is_some_and(<dyn Error + Send + Sync>::is::<rustls::Error>)
+            && is_tls(io)
         {
             return no_tls(server, io);
         }
