@@ -12,6 +12,7 @@ use crate::steps::{Terminal, say};
 use crate::{build, demo::access::Access};
 
 pub(crate) mod access;
+mod claim;
 mod database;
 pub(crate) mod etcd;
 mod from_chart;

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use super::access::Access;
 use super::look::Look;
 use super::stage::{self, Pod, Stage as _};
-use super::{DemoArgs, interrupt, on_a_cluster_of_its_own};
+use super::{DemoArgs, claim, interrupt, on_a_cluster_of_its_own};
 use crate::steps::say;
 use crate::{build, image};
 use rows::{PLAYERS, Rows};
@@ -27,8 +27,6 @@ use store::Store;
 const RESOURCE: &str = "mariadbs.charts.example.com/shop";
 const RELEASE: &str = "shop";
 const POLICY: &str = "backuppolicies.backup.pilothouse.dev/before-upgrades";
-/// Name of the claim in the host's pod.
-const CLAIM: &str = "backups";
 /// What packs and unpacks the files of a claim.
 const BUSYBOX: &str = "docker.io/library/busybox:1.28.0-glibc";
 /// A pod or two, a dump and its trial on a small machine.
@@ -58,7 +56,7 @@ pub(super) fn demo(args: &DemoArgs) -> Result<()> {
             access.kubectl(&["apply", "--filename", &place])?;
         }
         let store = Store::open(work, &cluster.network()?.machine())?;
-        put_claim(access, work)?;
+        claim::put(access, work)?;
         let mut host = Pod::of_project(access, &project, &plugins, values(&store)?, work)?;
         let backup_plugin = plugins.iter().find(|plugin| plugin.ends_with("backup.wasm"));
         let backup_plugin = backup_plugin.context("no backup plugin was built")?.clone();
@@ -91,18 +89,6 @@ fn put_images(cluster: &Cluster) -> Result<()> {
     Ok(cluster.import_image_file(&databases::postgresql(&ToStderr)?)?)
 }
 
-/// A claim for small backups, in the host's pod.
-fn put_claim(access: &Access, work: &Path) -> Result<()> {
-    let claim = json!({
-        "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": CLAIM, "namespace": stage::NAMESPACE},
-        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
-    });
-    let file = work.join("claim.json");
-    std::fs::write(&file, claim.to_string())?;
-    access.kubectl(&["create", "namespace", stage::NAMESPACE])?;
-    access.kubectl(&["apply", "--filename", &file.display().to_string()]).map(drop)
-}
-
 /// What the host and the plugins may do, as the documentation has it, for the kinds and the store of the scene.
 fn values(store: &Store) -> Result<Value> {
     let file = build::root().join("charts/pilothouse/ci/backup-values.yaml");
@@ -111,15 +97,14 @@ fn values(store: &Store) -> Result<Value> {
     let mut values: Value = serde_saphyr::from_str(&text)?;
     let more = json!({
         "/grants/plugins/etcd/stores": [store.place()],
-        "/grants/plugins/backup/stores": [store.place(), format!("file:///var/claims/{CLAIM}/NAMESPACE")],
+        "/grants/plugins/backup/stores": [store.place(), claim::url("NAMESPACE")],
     });
     for (place, value) in more.as_object().into_iter().flatten() {
         *values.pointer_mut(place).with_context(|| format!("the values have no {place}"))? = value.clone();
     }
     let backup = values.pointer_mut("/grants/plugins/backup").and_then(Value::as_object_mut);
     backup.context("no grant")?.insert("settings".to_owned(), json!({"image": image::host_tag()}));
-    let all = values.as_object_mut().context("no values")?;
-    all.insert("claims".to_owned(), json!([{"name": CLAIM, "claimName": CLAIM}]));
+    claim::mount(&mut values)?;
     Ok(values)
 }
 

@@ -15,12 +15,12 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail};
 use pilothouse_testbed::progress::ToStderr;
 use pilothouse_testbed::{Cluster, etcd_images};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::access::Access;
 use super::look::Look;
 use super::stage::{self, Pod, Stage as _};
-use super::{DemoArgs, interrupt, on_a_cluster_of_its_own};
+use super::{DemoArgs, claim, interrupt, on_a_cluster_of_its_own};
 use crate::steps::say;
 use crate::{build, image};
 use backups::Store;
@@ -52,6 +52,7 @@ pub(super) fn demo(args: &DemoArgs) -> Result<()> {
             &build::root().join("plugins/etcd/crds").display().to_string(),
         ])?;
         let mut store = Store::open(work, &cluster.network()?.machine())?;
+        claim::put(access, work)?;
         let mut host = Pod::of_plugins(access, &plugins, values(&store)?, work)?;
         let look = Look { access, namespace: "demo" };
         access.kubectl(&["create", "namespace", look.namespace])?;
@@ -87,14 +88,18 @@ pub(crate) fn put_images(cluster: &Cluster) -> Result<()> {
     Ok(cluster.import_images(&images)?)
 }
 
-/// What the plugin may do, as the documentation has it, and the store of the scene.
+/// What the plugin may do, as the documentation has it, and the stores of the scene.
 fn values(store: &Store) -> Result<Value> {
     let file = build::root().join("charts/pilothouse/ci/etcd-values.yaml");
     let text = std::fs::read_to_string(&file).with_context(|| file.display().to_string())?;
     let mut values: Value = serde_saphyr::from_str(&text)?;
     let place = format!("s3+http://{}/{}", store.address(), backups::BUCKET);
-    let stores = values.pointer_mut("/grants/plugins/etcd/stores").context("the values grant no stores")?;
-    *stores = serde_json::json!([place]);
+    let grant = values.pointer_mut("/grants/plugins/etcd").and_then(Value::as_object_mut);
+    let grant = grant.context("the values grant nothing")?;
+    grant.insert("stores".to_owned(), json!([place, claim::url("NAMESPACE")]));
+    let disk = json!({"url": claim::url("NAMESPACE")});
+    grant.insert("settings".to_owned(), json!({"stores": {backups::DISK: disk}}));
+    claim::mount(&mut values)?;
     Ok(values)
 }
 
@@ -134,9 +139,7 @@ fn play(look: Look<'_>, store: &mut Store, work: &Path) -> Result<()> {
     }
     rows.print();
     backups::play(look, store, work)?;
-    let writes = rows.traffic.check()?;
-    say(&format!("{writes} writes were acknowledged, and every one of them is there"));
-    restores::play(look, store, work, &address)?;
+    restores::play(look, store, work, &address, rows.traffic)?;
     look.kubectl(&["delete", RESOURCE, "--timeout=60s"])?;
     look.seen("the cluster is deleted: its pods are gone", || scene.pods().is_empty())
 }

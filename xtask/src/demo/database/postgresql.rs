@@ -5,8 +5,8 @@ use anyhow::{Result, bail};
 use pilothouse_testbed::databases;
 use serde_json::{Value, json};
 
-use super::{A_WHILE, CLAIM, Scene, secret};
-use crate::demo::look::Look;
+use super::{A_WHILE, Scene, secret};
+use crate::demo::{claim, look::Look};
 use crate::steps::say;
 
 const FILL: &str = "CREATE TABLE visit (id int PRIMARY KEY, page text NOT NULL, at timestamptz DEFAULT now()); \
@@ -29,7 +29,7 @@ pub(super) fn play(scene: &Scene<'_>) -> Result<()> {
     })?;
     sql(look, FILL)?;
     let before = sql(look, SUM)?;
-    let claim = json!({"url": format!("file:///var/claims/{CLAIM}/{}", look.namespace)});
+    let claim = json!({"url": claim::url(look.namespace)});
     for (name, database, storage) in [("one", Some("stats"), claim), ("all", None, scene.store.storage())] {
         scene.apply(look, &backup(name, database, &storage))?;
         there_and_back(scene, name, &before)?;

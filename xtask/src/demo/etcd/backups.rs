@@ -1,4 +1,4 @@
-//! Backups of the cluster into a real server that speaks like S3, judged by the real etcdutl.
+//! Backups of the cluster into a real server that speaks like S3, judged by the real etcdutl, and into a claim of the host's pod.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,6 +14,10 @@ use crate::steps::{output, say};
 
 /// The bucket of the scene.
 pub(super) const BUCKET: &str = "backups";
+/// The file system of the scene, as the plugin's settings name it.
+pub(super) const DISK: &str = "disk";
+/// The backup in it.
+pub(super) const ON_DISK: &str = "etcd/kept";
 const ONCE: &str = "etcdbackups/once";
 const OFTEN: &str = "etcdbackups/often";
 
@@ -67,17 +71,35 @@ pub(super) fn play(look: Look<'_>, store: &mut Store, work: &Path) -> Result<()>
     judge(&store.files.join("etcd/once"), &told)?;
     say("etcdutl takes the file for a whole snapshot, of the revision that was told");
     often(look, store, work)?;
+    on_disk(look, work)?;
     store_is_down(look, store, work)
 }
 
 fn backup(store: &Store, name: &str, policy: &Value) -> Value {
-    let s3 = store.source(name);
+    let spec = json!({"storageType": "S3", "s3": store.source(name), "backupPolicy": policy});
+    object(name, spec)
+}
+
+fn object(name: &str, mut spec: Value) -> Value {
+    if let Some(fields) = spec.as_object_mut() {
+        fields.insert("etcdEndpoints".to_owned(), json!(["http://example-client:2379"]));
+    }
     json!({
-        "apiVersion": "etcd.database.coreos.com/v1beta2", "kind": "EtcdBackup", "metadata": {"name": name},
-        "spec": {
-            "etcdEndpoints": ["http://example-client:2379"], "storageType": "S3", "s3": s3, "backupPolicy": policy,
-        },
+        "apiVersion": "etcd.database.coreos.com/v1beta2", "kind": "EtcdBackup", "metadata": {"name": name}, "spec": spec,
     })
+}
+
+/// Into a directory, from which a member is started before the backup counts.
+fn on_disk(look: Look<'_>, work: &Path) -> Result<()> {
+    let policy = json!({"verification": "Restore", "timeoutInSecond": 600});
+    let spec =
+        json!({"storageType": "Store", "store": {"name": DISK, "path": ON_DISK}, "backupPolicy": policy});
+    apply(look, work, &object("kept", spec))?;
+    look.seen("a backup in a directory, from which a member was started, has succeeded", || {
+        look.value("etcdbackups/kept", "{.status.succeeded}") == "true"
+    })?;
+    println!("  {}", look.value("etcdbackups/kept", "{.status.artifact.uri}"));
+    Ok(())
 }
 
 pub(super) fn apply(look: Look<'_>, work: &Path, object: &Value) -> Result<()> {
