@@ -1,5 +1,6 @@
 //! One task behind a call.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -9,8 +10,8 @@ use futures::{StreamExt as _, TryStreamExt as _};
 use http::{HeaderMap, Method, Request, Response, StatusCode, Uri, header};
 use http_body_util::{BodyExt as _, Full, StreamBody};
 use hyper::body::Frame;
-use object_store::ObjectStoreExt as _;
 use object_store::path::Path;
+use object_store::{GetOptions, ObjectStoreExt as _};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -81,6 +82,8 @@ pub enum Task {
         path: Path,
         /// The request, without a body.
         request: Box<Outgoing>,
+        /// A longer object goes in pieces of so many bytes.
+        piece: Option<u64>,
     },
     /// An object is held against a proof.
     Check {
@@ -148,8 +151,8 @@ impl Carrier {
                     }
                 }
             }
-            Task::Deliver { store, path, request } => tokio::select! {
-                delivered = self.deliver(&store, &path, *request, &sign.bytes) => delivered,
+            Task::Deliver { store, path, request, piece } => tokio::select! {
+                delivered = self.deliver((&store, &path), &request, piece, &sign.bytes) => delivered,
                 () = sign.stop.notified() => Err(stopped()),
                 () = stalled(&sign.bytes) => Err(BlobError::Unavailable(format!("nothing moved for {IDLE:?}"))),
             },
@@ -194,26 +197,65 @@ impl Carrier {
 
     async fn deliver(
         &self,
-        store: &Store,
-        path: &Path,
-        request: Outgoing,
+        (store, path): (&Store, &Path),
+        request: &Outgoing,
+        piece: Option<u64>,
         bytes: &Arc<AtomicU64>,
     ) -> Result<Outcome, BlobError> {
-        let found = store.objects().get(path).await?;
-        let (size, moved) = (found.meta.size, Arc::clone(bytes));
+        let size = store.objects().head(path).await?.size;
+        let piece = piece.filter(|piece| *piece > 0 && *piece < size);
+        let mut offset = 0_u64;
+        loop {
+            let end = piece.map_or(size, |piece| offset.saturating_add(piece).min(size));
+            let uri = match piece {
+                Some(_) => with_query(&request.uri, &format!("offset={offset}&size={size}"))?,
+                None => request.uri.clone(),
+            };
+            let request = Outgoing { uri, ..request.clone() };
+            let answer = self.send_part((store, path), offset..end, &request, bytes).await?;
+            if end == size || !answer.status().is_success() {
+                let status = answer.status().as_u16();
+                let body = beginning(answer, ANSWER).await;
+                return Ok(Outcome { answer: Some((status, body)), ..Outcome::default() });
+            }
+            offset = end;
+        }
+    }
+
+    /// Sends some of an object.
+    async fn send_part(
+        &self,
+        (store, path): (&Store, &Path),
+        range: Range<u64>,
+        request: &Outgoing,
+        bytes: &Arc<AtomicU64>,
+    ) -> Result<Response<Answer>, BlobError> {
+        let length = range.end - range.start;
+        // Stores refuse a range of nothing.
+        let range = (length > 0).then(|| range.into());
+        let found = store.objects().get_opts(path, GetOptions { range, ..GetOptions::default() }).await?;
+        let moved = Arc::clone(bytes);
         let pieces = found.into_stream().map(move |piece| {
             let piece = piece.map_err(|error| Box::new(error) as BoxError)?;
             moved.fetch_add(u64::try_from(piece.len()).unwrap_or(u64::MAX), Ordering::Relaxed);
             Ok::<_, BoxError>(Frame::data(piece))
         });
-        let order = self.order(&request, LONGEST);
-        let head = head(&request)?.header(header::CONTENT_LENGTH, size);
+        let order = self.order(request, LONGEST);
+        let head = head(request)?.header(header::CONTENT_LENGTH, length);
         let request = head.body(StreamBody::new(pieces.boxed())).map_err(|error| invalid(&error))?;
-        let answer = send(&self.egress, order, request).await?;
-        let status = answer.status().as_u16();
-        let body = beginning(answer, ANSWER).await;
-        Ok(Outcome { answer: Some((status, body)), ..Outcome::default() })
+        Ok(send(&self.egress, order, request).await?)
     }
+}
+
+/// An address with more in its query.
+fn with_query(uri: &Uri, more: &str) -> Result<Uri, BlobError> {
+    let path = match uri.query() {
+        Some(query) => format!("{}?{query}&{more}", uri.path()),
+        None => format!("{}?{more}", uri.path()),
+    };
+    let mut parts = uri.clone().into_parts();
+    parts.path_and_query = Some(path.parse().map_err(|error: http::uri::InvalidUri| invalid(&error.into()))?);
+    Uri::from_parts(parts).map_err(|error| invalid(&error.into()))
 }
 
 fn head(request: &Outgoing) -> Result<http::request::Builder, BlobError> {

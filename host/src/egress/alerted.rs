@@ -36,7 +36,7 @@ impl<S: AsyncRead + Unpin> Alerted<S> {
 
 /// Is this about TLS itself, not about what carries it?
 pub(super) fn is_tls(error: &io::Error) -> bool {
-    error.get_ref().is_some_and(<dyn std::error::Error + Send + Sync>::is::<tokio_rustls::rustls::Error>)
+    error.get_ref().is_some_and(<dyn std::error::Error + Send + Sync>::is::<rustls::Error>)
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for Alerted<S> {

@@ -310,7 +310,12 @@ async fn an_object_is_delivered_as_the_body_of_a_request_and_checked_when_asked(
         Response::builder().status(201).body(full(format!("{length} {}", hex(&got)))).unwrap()
     })
     .await;
-    let task = Task::Deliver { store: store.clone(), path: path.clone(), request: request(Method::PUT) };
+    let task = Task::Deliver {
+        store: store.clone(),
+        path: path.clone(),
+        request: request(Method::PUT),
+        piece: None,
+    };
     let outcome = carry(server, task).await.unwrap();
     let said = format!("9000000 {}", hex(&content)).into_bytes();
     assert_eq!(outcome.answer, Some((201, said)));
@@ -321,6 +326,50 @@ async fn an_object_is_delivered_as_the_body_of_a_request_and_checked_when_asked(
     };
     assert_eq!(carry(server, check(hex(&content))).await.unwrap().sha256, Some(hex(&content)));
     assert!(matches!(carry(server, check(hex(b"other"))).await, Err(BlobError::Corrupt(_))));
+}
+
+#[tokio::test]
+async fn a_long_object_is_delivered_in_pieces_until_one_is_refused() {
+    let (_, store) = in_memory();
+    let path = store.path("etcd/v1").unwrap();
+    upload::put(&store, &path, b"0123456789".to_vec().into(), Condition::None).await.unwrap();
+    let (seen, mut came) = tokio::sync::mpsc::unbounded_channel();
+    let server = serve(None, move |request| {
+        let seen = seen.clone();
+        async move {
+            let query = request.uri().query().unwrap_or_default().to_owned();
+            let body = request.into_body().collect().await.unwrap().to_bytes();
+            let code = match query.as_str() {
+                "refused&offset=4&size=10" => 409,
+                "a=b&offset=8&size=10" => 299,
+                _ => 200,
+            };
+            seen.send((query, body)).unwrap();
+            Response::builder().status(code).body(full("")).unwrap()
+        }
+    })
+    .await;
+    let deliver = |query: &str, piece| {
+        let mut request = request(Method::POST);
+        request.uri = format!("{}?{query}", request.uri).parse().unwrap();
+        carry(server, Task::Deliver { store: store.clone(), path: path.clone(), request, piece })
+    };
+    let outcome = deliver("a=b", Some(4)).await.unwrap();
+    assert_eq!(outcome.answer, Some((299, Vec::new())), "the answer to the last one");
+    for (query, body) in
+        [("a=b&offset=0&size=10", "0123"), ("a=b&offset=4&size=10", "4567"), ("a=b&offset=8&size=10", "89")]
+    {
+        assert_eq!(came.recv().await.unwrap(), (query.to_owned(), body.into()));
+    }
+    assert_eq!(deliver("refused", Some(4)).await.unwrap().answer, Some((409, Vec::new())));
+    assert_eq!(came.recv().await.unwrap().1, "0123");
+    assert_eq!(came.recv().await.unwrap().1, "4567");
+    deliver("whole", Some(10)).await.unwrap();
+    assert_eq!(
+        came.recv().await.unwrap(),
+        ("whole".to_owned(), "0123456789".into()),
+        "and nothing came after what was refused"
+    );
 }
 
 fn owner() -> ObjectKey {

@@ -302,6 +302,9 @@ pub enum Transfer {
         key: String,
         /// The request, without a body.
         request: HttpRequest,
+        /// A longer object goes in pieces of so many bytes, one request after another, with `offset=BYTES&size=BYTES` as the query of
+        /// the address. Each but the last has to be answered with success.
+        piece: Option<u64>,
     },
     /// An object is read and held against a proof.
     Check {

@@ -71,7 +71,7 @@ impl HookState {
                 let request = Box::new(self.outgoing(deliver.request)?);
                 let store = self.open(deliver.store, None).await?;
                 let path = store.path(&deliver.key).map_err(|error| wit_error(&error))?;
-                Task::Deliver { store, path, request }
+                Task::Deliver { store, path, request, piece: deliver.piece }
             }
             blob::Task::Check(check) => {
                 let store = self.open(check.store, None).await?;

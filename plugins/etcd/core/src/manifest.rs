@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 
 pub use claim::{claim, claim_digest, storage_of};
 pub use pod::{PodRequest, Start, pod, pod_digest};
-pub use seeding::{Snapshot, restored_revision, too_long};
+pub use seeding::{PIECE, Snapshot, restored_revision};
 pub use service::{children, client_selector};
 pub use trial::{TRIAL_SECONDS, Trial, Verdict};
 

@@ -116,13 +116,10 @@ pub(crate) fn pending(kube: &Kube, cluster: &Cluster) -> Result<Pending, KubeErr
     })
 }
 
-/// Why the backup cannot become the data of the cluster, if it cannot: no pod takes it, or no member reads it.
+/// Why no member of the cluster reads the backup, if none does.
 fn unfit(artefact: &Artefact, cluster: &Cluster) -> Option<String> {
-    let unreadable = || {
-        let version = artefact.etcd_version.parse().ok()?;
-        snapshot::unreadable(version, Plan::of(cluster).ok()?.version)
-    };
-    manifest::too_long(artefact.size).or_else(unreadable)
+    let version = artefact.etcd_version.parse().ok()?;
+    snapshot::unreadable(version, Plan::of(cluster).ok()?.version)
 }
 
 fn is_sha256(text: &str) -> bool {
@@ -356,7 +353,8 @@ fn deliver(ctx: &Context, object: &RestoreObject, place: &Place, member: &str, p
     let host = naming::Place { cluster: name, namespace }.host(member);
     let url = format!("http://{host}:{}/cgi-bin/snapshot", names::CLIENT_PORT);
     let request = HttpRequest::post(url).header("content-type", "application/octet-stream");
-    let task = Transfer::Deliver { store: place.store.clone(), key: place.path.clone(), request };
+    let (store, key) = (place.store.clone(), place.path.clone());
+    let task = Transfer::Deliver { store, key, request, piece: Some(manifest::PIECE) };
     let transfer =
         format!("deliver-{}", pod.pointer("/metadata/uid").and_then(Value::as_str).unwrap_or_default());
     match ctx.blob().transfer(&transfer, 0, &task) {

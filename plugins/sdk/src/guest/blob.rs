@@ -137,10 +137,11 @@ impl From<&Transfer> for blob::Task {
                     max_bytes: *max_bytes,
                 })
             }
-            Transfer::Deliver { store, key, request } => Self::Deliver(blob::Deliver {
+            Transfer::Deliver { store, key, request, piece } => Self::Deliver(blob::Deliver {
                 store: store.into(),
                 key: key.clone(),
                 request: request.into(),
+                piece: *piece,
             }),
             Transfer::Check { store, key, proof } => {
                 Self::Check(blob::Check { store: store.into(), key: key.clone(), proof: proof.into() })

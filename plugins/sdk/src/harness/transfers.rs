@@ -122,17 +122,45 @@ impl Cluster {
                 drop(state);
                 Ok(Progress { etag: written.etag, ..done(size, Some(sha256)) })
             }
-            Transfer::Deliver { store, key, request } => {
+            Transfer::Deliver { store, key, request, piece } => {
                 let content = self.content(&place_of(store), key)?;
-                let size = content.len();
-                let answer = self.asked(&request.clone().body(content), task.identity.as_ref())?;
+                let answer = self.delivered(request, task.identity.as_ref(), &content, *piece)?;
                 let status = answer.status;
                 let body = answer.bytes(64 * 1024).map_err(unreachable)?;
-                Ok(Progress { answer: Some((status, body)), ..done(size, None) })
+                Ok(Progress { answer: Some((status, body)), ..done(content.len(), None) })
             }
             Transfer::Check { store, key, proof } => {
                 let content = self.content(&place_of(store), key)?;
                 Ok(done(content.len(), Some(proven(proof, &content)?)))
+            }
+        }
+    }
+
+    /// The answer to the last piece, or to the one that was refused.
+    fn delivered(
+        &self,
+        request: &HttpRequest,
+        identity: Option<&Identity>,
+        content: &[u8],
+        piece: Option<u64>,
+    ) -> Result<HttpResponse, BlobError> {
+        let size = content.len();
+        let piece =
+            piece.and_then(|piece| usize::try_from(piece).ok()).filter(|piece| (1..size).contains(piece));
+        let Some(piece) = piece else {
+            return self.asked(&request.clone().body(content.to_vec()), identity);
+        };
+        let mut pieces = content.chunks(piece).enumerate();
+        loop {
+            let Some((at, bytes)) = pieces.next() else {
+                return Err(BlobError::new(BlobErrorKind::Other, "there was no piece to send".to_owned()));
+            };
+            let mut request = request.clone().body(bytes.to_vec());
+            let sign = if request.url.contains('?') { '&' } else { '?' };
+            request.url.push_str(&format!("{sign}offset={}&size={size}", at.saturating_mul(piece)));
+            let answer = self.asked(&request, identity)?;
+            if !answer.is_success() || pieces.len() == 0 {
+                return Ok(answer);
             }
         }
     }

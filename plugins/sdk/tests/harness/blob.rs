@@ -186,3 +186,29 @@ fn a_transfer_can_be_held_to_see_what_is_told_meanwhile() {
     runner.settle().unwrap();
     assert_eq!(cluster.condition(&app_ref(), "Ready").unwrap().status.as_str(), "True");
 }
+
+#[test]
+fn a_long_object_is_delivered_in_pieces_and_the_last_answer_counts() {
+    let cluster = cluster();
+    cluster.store(BACKUPS, "etcd/v1", "0123456789");
+    let seen = Rc::new(RefCell::new(Vec::new()));
+    let sink = Rc::clone(&seen);
+    cluster.serve("https://etcd.default.svc:2379", move |request, _| {
+        let query = request.url.split_once('?').map(|(_, query)| query.to_owned()).unwrap_or_default();
+        sink.borrow_mut().push((query, String::from_utf8(request.body.clone()).unwrap()));
+        Ok(HttpAnswer::new(if request.body == b"89" { 200 } else { 202 }, ""))
+    });
+    let mut runner = runner(&cluster, |ctx| {
+        let request = HttpRequest::post("https://etcd.default.svc:2379/restore");
+        let (store, key) = (Store::open(BACKUPS), "etcd/v1".to_owned());
+        let task = Transfer::Deliver { store, key, request, piece: Some(4) };
+        match ctx.blob().transfer("deliver", 0, &task)?.answer {
+            Some((200, _)) => Ok(Outcome::ready()),
+            other => Ok(Outcome::progressing("Delivering", format!("{other:?}"))),
+        }
+    });
+    runner.settle().unwrap();
+    assert_eq!(cluster.condition(&app_ref(), "Ready").unwrap().status.as_str(), "True");
+    let expected = [("offset=0&size=10", "0123"), ("offset=4&size=10", "4567"), ("offset=8&size=10", "89")];
+    assert_eq!(*seen.borrow(), expected.map(|(query, body)| (query.to_owned(), body.to_owned())));
+}

@@ -17,7 +17,8 @@ pub enum Snapshot {
         /// Where it is found.
         endpoint: String,
     },
-    /// A file that somebody else sends, by `POST` to `/cgi-bin/snapshot` at the port of clients.
+    /// A file that somebody else sends, by `POST` to `/cgi-bin/snapshot` at the port of clients: whole, or in pieces one after another,
+    /// each with `offset=BYTES&size=BYTES` as query, where it begins and how long the file is.
     Artefact {
         /// SHA-256 of the file, in lower-case hexadecimal. Anything else is refused.
         sha256: String,
@@ -78,11 +79,24 @@ fn receive(sha256: &str) -> String {
     let port = names::CLIENT_PORT;
     let (part, handler) = (format!("{SNAPSHOT}.part"), format!("{RECEIVER}/cgi-bin/snapshot"));
     let check = format!("echo '{sha256}  {part}' | sha256sum -c - > /dev/null");
-    let keep = format!("mv {part} {SNAPSHOT}; echo 'Status: 200 OK'");
-    let refuse = format!("rm -f {part}; echo 'Status: 422 Unprocessable Entity'");
+    let handling = [
+        "#!/bin/sh".to_owned(),
+        "offset=0 size=$CONTENT_LENGTH".to_owned(),
+        "case $QUERY_STRING in offset=*) size=${QUERY_STRING##*size=} offset=${QUERY_STRING#offset=} offset=${offset%%&*};; esac"
+            .to_owned(),
+        "answer() { echo \"Status: $1\"; echo; exit; }".to_owned(),
+        "case $offset,$size in *[!0-9,]* | ,* | *,) cat > /dev/null; answer '400 Bad Request';; esac".to_owned(),
+        format!("if [ $offset = 0 ]; then : > {part}; fi"),
+        format!("if [ \"$(stat -c %s {part})\" != $offset ]; then cat > /dev/null; answer '409 Conflict'; fi"),
+        format!("cat >> {part}"),
+        format!("have=$(stat -c %s {part})"),
+        "if [ $have != $size ] && [ $have = $((offset + CONTENT_LENGTH)) ]; then answer '202 Accepted'; fi".to_owned(),
+        format!("if {check}; then mv {part} {SNAPSHOT}; answer '200 OK'; fi"),
+        format!("rm -f {part}; answer '422 Unprocessable Entity'"),
+    ];
     [
-        format!("rm -rf {RECEIVER} && mkdir -p {RECEIVER}/cgi-bin"),
-        format!("cat > {handler} <<'END'\n#!/bin/sh\ncat > {part}\nif {check}; then {keep}; else {refuse}; fi\necho\nEND"),
+        format!("rm -rf {RECEIVER} {part} && mkdir -p {RECEIVER}/cgi-bin"),
+        format!("cat > {handler} <<'END'\n{}\nEND", handling.join("\n")),
         format!("chmod 755 {handler}"),
         format!("httpd -f -p {port} -h {RECEIVER} & server=$!"),
         // Its answer is on its way for a moment after the file is there.
@@ -125,16 +139,8 @@ pub fn restored_revision(snapshot: i64, version: Version) -> i64 {
     snapshot.saturating_add(if moves_revision(version) { REVISION_BUMP } else { 0 })
 }
 
-/// The longest file that a pod takes: busybox' `httpd` refuses a request whose length is not an `int`.
-const LONGEST_FILE: i64 = i32::MAX as i64;
-
-/// Why no pod takes a snapshot of so many bytes, if none does.
-pub fn too_long(bytes: i64) -> Option<String> {
-    let too_long = bytes > LONGEST_FILE;
-    too_long.then(|| {
-        format!("the backup has {bytes} bytes, and more than {LONGEST_FILE} cannot be sent to a pod")
-    })
-}
+/// How much of a file is sent to a pod at once: busybox' `httpd` refuses a request whose length is no `int`.
+pub const PIECE: u64 = 1 << 30;
 
 pub(super) fn shell(request: &PodRequest<'_>, name: &str, script: &str) -> Value {
     let command = ["/bin/sh", "-c", script].map(str::to_owned);
@@ -152,4 +158,102 @@ pub(super) fn container(request: &PodRequest<'_>, name: &str, image: &str, comma
         fields.insert("resources".to_owned(), json!(resources));
     }
     container
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        fs,
+        io::{Read as _, Write as _},
+        net::{TcpListener, TcpStream},
+        process::{Child, Command},
+    };
+
+    use sha2::{Digest as _, Sha256};
+
+    use super::*;
+
+    /// The receiver of a pod, on this machine.
+    struct Pod {
+        script: Child,
+        port: u16,
+        directory: tempfile::TempDir,
+    }
+
+    impl Pod {
+        /// None where there is no `httpd`.
+        fn that_awaits(content: &[u8]) -> Option<Self> {
+            let directory = tempfile::tempdir().unwrap();
+            let is_there = Command::new("busybox")
+                .arg("--list")
+                .output()
+                .is_ok_and(|list| String::from_utf8_lossy(&list.stdout).lines().any(|name| name == "httpd"));
+            if !is_there {
+                eprintln!("SKIPPED: there is no busybox with httpd on the PATH");
+                return None;
+            }
+            let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+            let sha256: String = Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect();
+            let script =
+                receive(&sha256).replace("/var/etcd", &directory.path().display().to_string()).replace(
+                    &format!("httpd -f -p {}", names::CLIENT_PORT),
+                    &format!("busybox httpd -f -p 127.0.0.1:{port}"),
+                );
+            let script = Command::new("/bin/sh").args(["-c", &script]).spawn().unwrap();
+            let pod = Self { script, port, directory };
+            while TcpStream::connect(("127.0.0.1", port)).is_err() {
+                std::thread::yield_now();
+            }
+            Some(pod)
+        }
+
+        /// The status of the answer.
+        fn post(&self, query: &str, body: &[u8]) -> String {
+            let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+            let length = body.len();
+            let head = format!(
+                "POST /cgi-bin/snapshot{query} HTTP/1.1\r\nHost: pod\r\nContent-Length: {length}\r\n\r\n"
+            );
+            stream.write_all(head.as_bytes()).unwrap();
+            stream.write_all(body).unwrap();
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).unwrap();
+            answer.split(' ').nth(1).unwrap_or_default().to_owned()
+        }
+
+        fn snapshot(&self) -> Option<Vec<u8>> {
+            fs::read(self.directory.path().join("snapshot.db")).ok()
+        }
+    }
+
+    impl Drop for Pod {
+        fn drop(&mut self) {
+            let _ = fs::write(self.directory.path().join("snapshot.db"), "the script ends with it");
+            let _ = self.script.wait();
+        }
+    }
+
+    #[test]
+    fn a_file_is_received_whole_or_in_pieces_and_nothing_else_is_kept() {
+        let Some(pod) = Pod::that_awaits(b"0123456789") else { return };
+        assert_eq!(pod.post("", b"0123456780"), "422", "another one");
+        assert_eq!(pod.post("?offset=4&size=10", b"4567"), "409", "the beginning is missing");
+        for wrong in ["?offset=-1&size=10", "?offset=&size=10", "?offset=0&size=$(id)", "?offset=0&size="] {
+            assert_eq!(pod.post(wrong, b"0123"), "400", "{wrong}");
+        }
+        assert_eq!(pod.post("?offset=0&size=10", b"0123"), "202");
+        assert_eq!(pod.post("?offset=8&size=10", b"89"), "409", "what is between is missing");
+        assert_eq!(pod.post("?offset=0&size=10", b"0123"), "202", "begun anew");
+        assert_eq!(pod.post("?offset=4&size=10", b"4567"), "202");
+        assert_eq!(pod.snapshot(), None);
+        assert_eq!(pod.post("?offset=8&size=10", b"89"), "200");
+        assert_eq!(pod.snapshot().unwrap(), b"0123456789");
+    }
+
+    #[test]
+    fn a_file_that_comes_in_one_request_needs_no_query() {
+        let Some(pod) = Pod::that_awaits(b"content") else { return };
+        assert_eq!(pod.post("", b"content"), "200");
+        assert_eq!(pod.snapshot().unwrap(), b"content");
+    }
 }

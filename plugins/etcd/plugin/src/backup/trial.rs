@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use etcd_api::{Artefact, BackupRun, BackupState, BackupStatus, EtcdClusterSpec, Verification};
-use etcd_core::manifest::{TRIAL_SECONDS, Trial, Verdict, too_long};
+use etcd_core::manifest::{PIECE, TRIAL_SECONDS, Trial, Verdict};
 use jiff::{SignedDuration, Timestamp};
 use pilothouse_sdk::{Error, Gvk, HttpRequest, ObjectRef, Outcome, Progress, Transfer, TransferState, Watch};
 use serde_json::{Value, json};
@@ -21,9 +21,6 @@ pub(super) const TRIAL: &str = "trial";
 impl Backup<'_> {
     /// Begins it: what is tried is written down first.
     pub(super) fn begin_trial(&self, known: BackupStatus, run: BackupRun, artefact: Artefact) -> Outcome {
-        if let Some(why) = too_long(artefact.size) {
-            return self.failed(known, run, format!("no member can be started from it: {why}"));
-        }
         let run =
             BackupRun { state: BackupState::Trying, tried: Some(self.now), artefact: Some(artefact), ..run };
         self.on(known, run, "Trying", "a member is being started from the backup")
@@ -92,7 +89,8 @@ impl Backup<'_> {
     /// Sends the file to the pod; what has become of that.
     fn send(&self, trial: &Trial, key: &str) -> String {
         let request = HttpRequest::post(trial.address()).header("content-type", "application/octet-stream");
-        let task = Transfer::Deliver { store: self.place.store.clone(), key: key.to_owned(), request };
+        let (store, key) = (self.place.store.clone(), key.to_owned());
+        let task = Transfer::Deliver { store, key, request, piece: Some(PIECE) };
         match self.ctx.blob().transfer(TRIAL, 0, &task) {
             Ok(Progress { state: TransferState::Running, bytes, .. }) => {
                 format!("{bytes} bytes sent to the pod {}", trial.name())

@@ -170,26 +170,6 @@ fn a_backup_that_cannot_have_the_revision_that_is_asked_for_is_refused_before_an
 }
 
 #[test]
-fn a_backup_that_is_too_long_for_a_pod_is_refused_before_anything_is_touched() {
-    for (bytes, state) in [(2_147_483_648_i64, "Failed"), (2_147_483_647, "Seeding")] {
-        let (cluster, _) = cluster();
-        cluster.create([restore("example"), object("EtcdCluster", "example", &json!({"size": 1}))]).unwrap();
-        let artefact =
-            json!({"uri": format!("{STORE}/{KEY}"), "sha256": "0".repeat(64), "revision": 7, "size": bytes});
-        let status = json!({"state": "Seeding", "artifact": artefact});
-        cluster.set_status(&etcd("EtcdRestore", "example"), &status).unwrap();
-        runner(&cluster).run_for(Duration::from_secs(10)).unwrap();
-        let told = read(&cluster, &etcd("EtcdRestore", "example"))["status"].clone();
-        assert_eq!(told["state"], state, "{told}");
-        assert_eq!(pods(&cluster).is_empty(), state == "Failed", "{told}");
-        assert_eq!(
-            told["reason"].as_str().is_some_and(|why| why.contains("2147483648 bytes")),
-            state == "Failed"
-        );
-    }
-}
-
-#[test]
 fn a_hash_that_somebody_wrote_into_the_status_is_no_part_of_a_script() {
     let (cluster, _) = cluster();
     cluster.store(STORE, KEY, snapshot());
