@@ -61,7 +61,7 @@ use pilothouse_sdk::{Context, Dynamic, Error, Finalized, Outcome, Reconciler};
 
 use crate::{
     call::Call, charts::Charts, elsewhere::Wanted, measures::State, reconcile::Reconciliation,
-    releases::Releases, report::Concern, undeclared::Undeclared,
+    releases::Releases, report::Concern,
 };
 
 /// The allocator of the C library took a sixth of the time of a rendering.
@@ -74,7 +74,6 @@ static ALLOCATOR: talc::wasm::WasmDynamicTalc = talc::wasm::new_wasm_dynamic_all
 pub struct HelmOperator {
     charts: RefCell<Charts>,
     releases: RefCell<Releases>,
-    undeclared: RefCell<Undeclared>,
 }
 
 impl Reconciler for HelmOperator {

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use helm_release::{Entry, Status, secret_name};
 use jiff::SignedDuration;
-use pilothouse_sdk::{ApplyOptions, Change, ObjectRef, Outcome, Reason};
+use pilothouse_sdk::{ApplyOptions, ObjectRef, Outcome, Reason};
 use serde_json::Value;
 
 use crate::{
@@ -114,9 +114,8 @@ impl Call<'_> {
         (0..prepared.items.len()).all(|at| {
             let Ok(item) = self.item_now(prepared, at, Purpose::Look) else { return false };
             let Some(item) = item else { return true };
-            let answers = self.send(std::slice::from_ref(&*item), options);
-            let stands = matches!(answers.first(), Some(Ok(applied)) if applied.change == Change::Unchanged);
-            stands || prepared.references.get(at).is_some_and(|reference| self.is_opted_out(reference))
+            self.is_as_applied(prepared, at, &item, options)
+                || prepared.references.get(at).is_some_and(|reference| self.is_opted_out(reference))
         })
     }
 }
