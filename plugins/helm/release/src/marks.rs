@@ -42,6 +42,21 @@ const ALL: [&str; 17] = [
     LOOKUPS,
 ];
 
+/// What parts, in a digest of inputs, that of everything else from that of what was looked up in the cluster.
+const LOOKED_UP: char = '+';
+
+/// The digest of inputs where something else is found in the cluster than was looked up before.
+#[must_use]
+pub fn found_otherwise(base: &str, found: &str) -> String {
+    format!("{base}{LOOKED_UP}{found}")
+}
+
+/// A digest of inputs without what was looked up.
+#[must_use]
+pub fn base(inputs: &str) -> &str {
+    inputs.split(LOOKED_UP).next().unwrap_or(inputs)
+}
+
 /// Our own notes about a revision.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Marks {
@@ -135,6 +150,12 @@ impl Marks {
             self.lookups.clone(),
         ];
         ALL.into_iter().zip(values)
+    }
+
+    /// Whether it was rendered from these inputs, whatever was looked up in the cluster.
+    #[must_use]
+    pub fn is_of(&self, inputs: &str) -> bool {
+        self.inputs.as_deref().is_some_and(|own| base(own) == base(inputs))
     }
 
     /// Whether this revision was made by us.
