@@ -22,7 +22,8 @@ const CHANGE: &str = "helm.pilothouse.dev/change";
 const UNDOES: &str = "helm.pilothouse.dev/undoes";
 const RESET: &str = "helm.pilothouse.dev/reset";
 const LOOKUPS: &str = "helm.pilothouse.dev/lookups";
-const ALL: [&str; 17] = [
+const LAST_WORDS: &str = "helm.pilothouse.dev/last-words";
+const ALL: [&str; 18] = [
     INPUTS,
     ACCEPTED,
     PROGRESS,
@@ -40,6 +41,7 @@ const ALL: [&str; 17] = [
     UNDOES,
     RESET,
     LOOKUPS,
+    LAST_WORDS,
 ];
 
 /// What parts, in a digest of inputs, that of everything else from that of what was looked up in the cluster.
@@ -94,6 +96,8 @@ pub struct Marks {
     pub reset: Option<String>,
     /// What its chart looked up in the cluster, with digests of what was found.
     pub lookups: Option<String>,
+    /// What the hook that runs wrote before it was seen to fail.
+    pub last_words: Option<String>,
 }
 
 impl Marks {
@@ -118,6 +122,7 @@ impl Marks {
             undoes: text(UNDOES),
             reset: text(RESET),
             lookups: text(LOOKUPS),
+            last_words: text(LAST_WORDS),
             found: annotations
                 .get(FOUND)
                 .into_iter()
@@ -148,6 +153,7 @@ impl Marks {
             self.undoes.clone(),
             self.reset.clone(),
             self.lookups.clone(),
+            self.last_words.clone(),
         ];
         ALL.into_iter().zip(values)
     }
@@ -194,6 +200,7 @@ mod tests {
             undoes: Some("v3-0a1b2c3d4e".into()),
             reset: Some("monday".into()),
             lookups: Some("[]".into()),
+            last_words: Some("disk is full".into()),
             found: ["Secret \"a\"", "ConfigMap \"b\""].map(str::to_owned).into(),
         };
         let written = |marks: &Marks| {
