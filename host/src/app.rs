@@ -174,6 +174,7 @@ async fn host(args: RunArgs) -> Result<(), AppError> {
     let workers = args.max_concurrent_reconciles.unwrap_or_else(default_workers).max(1);
     let queue = queue(workers, &registry);
     let recorder = recorder(&api, &args, queue.clone());
+    let events = recorder.clone();
     let pod = announce::own_pod(&args).map(|pod| (pod, recorder.clone()));
     let own_namespace = own_namespace(&args, &client);
     let lifecycle = lifecycle::lifecycle(&lifecycle::Parts {
@@ -212,10 +213,9 @@ async fn host(args: RunArgs) -> Result<(), AppError> {
     elsewhere::follow(&mut tasks, &supervisor, behind.news);
     follow_discovery(&mut tasks, &supervisor, Arc::clone(&cluster.discovery));
     load_plugins(&args, &config, plugins, &readiness, &mut tasks).await?;
-    let assets = config.bind(&args, &supervisor);
-    watch_assets(assets, &supervisor, &mut tasks)?;
+    watch_assets(config.bind(&args, &supervisor), &supervisor, &mut tasks)?;
     let handovers = behind.handovers;
-    Host { supervisor, queue, readiness, tasks, workers, fence, handovers }.work(&args, client).await
+    Host { supervisor, queue, readiness, tasks, workers, fence, handovers, events }.work(&args, client).await
 }
 
 fn supervisor(
@@ -256,6 +256,9 @@ fn cluster(
     (Arc::new(Cluster::new(api.clone(), discovery, Arc::new(observer))), observed)
 }
 
+/// So long a host that ends stays for the events of its last calls.
+const LAST_EVENTS: Duration = Duration::from_secs(1);
+
 /// A host that watches, and works once it leads.
 struct Host {
     supervisor: Arc<Supervisor>,
@@ -265,6 +268,7 @@ struct Host {
     workers: usize,
     fence: Fence,
     handovers: Option<Arc<Handovers>>,
+    events: Recorder,
 }
 
 impl Host {
@@ -286,9 +290,11 @@ impl Host {
         };
         self.readiness.drain();
         tracing::info!("shutting down: calls under way may end");
+        self.events.hurry();
         // Handovers as well before another replica works: nothing of this one's appears in a store afterwards.
         let drain = tokio::time::timeout(args.grace(), self.queue.drain());
         let (drained, ()) = tokio::join!(drain, handover::close(self.handovers.as_ref()));
+        self.events.flush(LAST_EVENTS).await;
         if drained.is_err() {
             // Their writes may still come: the lease is not given back, it runs out.
             tracing::warn!("calls under way did not end in time; the next start finishes their work");

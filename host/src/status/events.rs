@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use http::Method;
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
 use crate::cluster::request::{Api, Call};
@@ -38,7 +39,16 @@ pub struct Regarding {
 /// Takes events and writes them in the background. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Recorder {
-    queue: mpsc::Sender<Told>,
+    queue: mpsc::Sender<Message>,
+    hurried: Arc<AtomicBool>,
+}
+
+/// What the writer is handed.
+#[derive(Debug)]
+enum Message {
+    Event(Told),
+    /// Whoever waits here hears that everything before it was written.
+    Flush(oneshot::Sender<()>),
 }
 
 /// An event, and when it was handed over.
@@ -56,15 +66,37 @@ impl Recorder {
     /// Starts the writer. While the host is `busy`, events make way for a moment.
     pub fn start(api: Api, instance: &str, busy: impl Fn() -> bool + Send + 'static) -> Self {
         let (queue, receiver) = mpsc::channel(BACKLOG);
+        let hurried = Arc::new(AtomicBool::new(false));
         let writer = Writer { api, instance: instance.to_owned(), series: HashMap::new(), sequence: 0 };
-        tokio::spawn(writer.run(receiver, Box::new(busy)));
-        Self { queue }
+        let calm = Arc::clone(&hurried);
+        let makes_way = move || !calm.load(Ordering::Relaxed) && busy();
+        tokio::spawn(writer.run(receiver, Box::new(makes_way)));
+        Self { queue, hurried }
+    }
+
+    /// From now on events make way for nothing: the host is about to end.
+    pub fn hurry(&self) {
+        self.hurried.store(true, Ordering::Relaxed);
+    }
+
+    /// Waits until everything that was handed over is written, for so long at most.
+    pub async fn flush(&self, limit: Duration) {
+        let (written, heard) = oneshot::channel();
+        let flushed = async {
+            if self.queue.send(Message::Flush(written)).await.is_ok() {
+                // Gone without a word is gone as well.
+                let _ = heard.await;
+            }
+        };
+        if tokio::time::timeout(limit, flushed).await.is_err() {
+            tracing::debug!("events were left unwritten");
+        }
     }
 
     /// Hands an event over. When the API server is away for long, events are what is lost.
     pub fn publish(&self, regarding: &Regarding, event: Event) {
         let told = Told { regarding: regarding.clone(), event, at: Instant::now() };
-        if self.queue.try_send(told).is_err() {
+        if self.queue.try_send(Message::Event(told)).is_err() {
             tracing::debug!(object = %regarding.key, "an event was dropped: too many are waiting");
         }
     }
@@ -86,8 +118,16 @@ struct Writer {
 }
 
 impl Writer {
-    async fn run(mut self, mut receiver: mpsc::Receiver<Told>, busy: Busy) {
-        while let Some(told) = receiver.recv().await {
+    async fn run(mut self, mut receiver: mpsc::Receiver<Message>, busy: Busy) {
+        while let Some(message) = receiver.recv().await {
+            let told = match message {
+                Message::Event(told) => told,
+                Message::Flush(written) => {
+                    // Whoever waited may have gone.
+                    let _ = written.send(());
+                    continue;
+                }
+            };
             while told.at.elapsed() < COURTESY && busy() {
                 tokio::time::sleep(LOOK).await;
             }

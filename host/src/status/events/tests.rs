@@ -57,3 +57,32 @@ async fn events_make_way_for_work_but_not_for_long() {
     assert_eq!(reason, "Third");
     assert!(at.duration_since(begun) < LOOK, "nothing waits while nothing is to be done");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_host_that_ends_writes_the_events_that_wait_first() {
+    let (api, mut posted) = api();
+    let recorder = Recorder::start(api, "host", || true);
+    let begun = Instant::now();
+    told(&recorder, "First");
+    told(&recorder, "Second");
+    recorder.hurry();
+    told(&recorder, "Third");
+    recorder.flush(Duration::from_secs(1)).await;
+    assert!(begun.elapsed() <= LOOK, "nothing makes way any more");
+    for expected in ["First", "Second", "Third"] {
+        assert_eq!(posted.try_recv().unwrap().0, expected);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_api_server_that_does_not_answer_holds_nobody_who_ends() {
+    let service = tower::service_fn(|_: Request<Body>| async {
+        std::future::pending::<Result<Response<Body>, std::io::Error>>().await
+    });
+    let api = Api::new(kube::Client::new(service, "default"), ClientMetrics::default());
+    let recorder = Recorder::start(api, "host", || false);
+    let begun = Instant::now();
+    told(&recorder, "First");
+    recorder.flush(Duration::from_secs(1)).await;
+    assert_eq!(begun.elapsed(), Duration::from_secs(1));
+}

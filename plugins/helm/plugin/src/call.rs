@@ -1,8 +1,8 @@
 //! One hook call: who it is for, and what was found out during it.
 
 use std::{
-    cell::{Cell, RefCell},
-    collections::BTreeSet,
+    cell::{Cell, OnceCell, RefCell},
+    collections::{BTreeMap, BTreeSet},
     rc::Rc,
 };
 
@@ -15,6 +15,7 @@ use crate::{
     HelmOperator,
     decorate::Owner,
     kinds::Kinds,
+    looked_up::Question,
     measures::State,
     settings::{Annotations, Settings},
     store::Store,
@@ -38,6 +39,9 @@ pub(crate) struct Call<'a> {
     state: Cell<Option<State>>,
     /// Objects that were not there when this call looked.
     absent: RefCell<BTreeSet<ObjectRef>>,
+    asks_again: OnceCell<bool>,
+    /// What was answered in this call to what charts look up.
+    asked: RefCell<BTreeMap<Question, String>>,
 }
 
 impl<'a> Call<'a> {
@@ -80,7 +84,18 @@ impl<'a> Call<'a> {
             refusal: RefCell::default(),
             state: Cell::default(),
             absent: RefCell::default(),
+            asks_again: OnceCell::new(),
+            asked: RefCell::default(),
         })
+    }
+
+    pub(crate) fn asks_again_cell(&self) -> &OnceCell<bool> {
+        &self.asks_again
+    }
+
+    /// Digests of what was answered in this call to what charts look up.
+    pub(crate) fn asked(&self) -> &RefCell<BTreeMap<Question, String>> {
+        &self.asked
     }
 
     /// The API server has just said that there are no such objects: what this call makes of them nobody has changed yet.

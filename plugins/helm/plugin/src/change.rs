@@ -131,7 +131,8 @@ impl Reconciliation<'_> {
         let candidate = self.call.render(&self.chart, &self.values, revision, true).map_err(unsynced)?;
         let birth = lifecycle::birth(&current.release);
         let plan = Plan {
-            change: lifecycle::name(revision, &[&self.inputs, &birth]),
+            // What is found in the cluster may move while others do their part: that is no other change.
+            change: lifecycle::name(revision, &[&self.base, &birth]),
             candidate,
             revision,
             attempt,

@@ -187,13 +187,22 @@ impl Call<'_> {
         if history.entries().iter().any(|entry| entry.marks.ours() || entry.marks.accepted.is_some()) {
             return Ok(true);
         }
-        let deployed = self.object().value().pointer("/status/deployedRelease/name");
-        if deployed.is_some_and(|deployed| deployed == owner.release.as_str()) {
-            return Ok(true);
+        let status = |pointer: &str| self.object().value().pointer(pointer).and_then(Value::as_str);
+        if status("/status/deployedRelease/name") == Some(owner.release.as_str()) {
+            // Somebody may have put another chart under that name.
+            let Some(known) = status("/status/release/chart") else { return Ok(true) };
+            let Ok(stored) = self.store().try_load(latest.revision)? else { return Ok(true) };
+            return Ok(stored.release.chart_name().is_none_or(|found| is_of_chart(known, &found.name)));
         }
         // Nobody says whose it is: of our chart it is ours, as for operator-sdk.
         let Some(chart) = self.chart_name() else { return Ok(false) };
         let stored = self.store().try_load(latest.revision)?;
         Ok(stored.is_ok_and(|stored| self.check_collision(&stored, &chart).is_ok()))
     }
+}
+
+/// Whether `name-version` is a version of the chart of this name.
+fn is_of_chart(name_and_version: &str, name: &str) -> bool {
+    let version = name_and_version.strip_prefix(name).and_then(|rest| rest.strip_prefix('-'));
+    version.is_some_and(|version| version.trim_start_matches('v').starts_with(|c: char| c.is_ascii_digit()))
 }

@@ -28,12 +28,16 @@ impl Call<'_> {
             .map_err(|error| format!("unable to build kubernetes object for hook {}: {error}", hook.path)))
     }
 
-    /// Looks at a hook for its operation, and when its time is over also at what it wrote.
+    /// Looks at a hook for its operation, and when it fails or its time is over also at what it wrote.
     pub(crate) fn look_for(&self, operation: &mut Operation, place: usize, run: &str) -> Result<(), Error> {
         let Some(hook) = hook_of(operation, place) else { return Ok(()) };
         let state = self.look_at_hook(hook, run)?;
-        let is_under_way = matches!(state, HookState::Running { .. } | HookState::Terminating);
-        if is_under_way && operation.is_overdue(place) {
+        let tells_why = match state {
+            HookState::Running { .. } | HookState::Terminating => operation.is_overdue(place),
+            HookState::Failing | HookState::Failed(_) => true,
+            HookState::Absent | HookState::Other | HookState::Succeeded => false,
+        };
+        if tells_why {
             let lines = self.last_lines(hook);
             operation.heard(lines);
         }
@@ -42,7 +46,7 @@ impl Call<'_> {
     }
 
     /// How a hook's objects stand. `run`: which of its runs is meant; none: any.
-    pub(crate) fn look_at_hook(&self, hook: &Hook, run: &str) -> Result<HookState, Error> {
+    fn look_at_hook(&self, hook: &Hook, run: &str) -> Result<HookState, Error> {
         let mut state = HookState::Succeeded;
         let mut found_any = false;
         for object in self.hook_objects(hook)? {
@@ -57,10 +61,7 @@ impl Call<'_> {
             let next = found.map_or(HookState::Absent, |found| state_of(&found, run));
             state = worse(state, next);
         }
-        let HookState::Failed(message) = state else {
-            return Ok(if found_any { state } else { HookState::Absent });
-        };
-        Ok(HookState::Failed(format!("{message}{}", self.last_lines(hook))))
+        Ok(if found_any { state } else { HookState::Absent })
     }
 
     /// Creates a hook's objects. The inner error is a refusal that asking again does not heal.
@@ -225,7 +226,7 @@ fn state_of(object: &Value, run: &str) -> HookState {
         _ => HookState::Succeeded,
     };
     match state {
-        HookState::Running { .. } if deleting => HookState::Terminating,
+        HookState::Running { .. } | HookState::Failing if deleting => HookState::Terminating,
         state => state,
     }
 }
@@ -235,18 +236,23 @@ fn job_state(job: &Value) -> HookState {
     let text = |condition: &Value, field: &str| {
         condition.get(field).and_then(Value::as_str).unwrap_or_default().to_owned()
     };
+    let mut is_failing = false;
     for condition in conditions.into_iter().flatten().filter(|condition| text(condition, "status") == "True")
     {
         match text(condition, "type").as_str() {
             "Complete" => return HookState::Succeeded,
-            // What is going to have failed once its pods are gone: only until then can they say why.
-            "Failed" | "FailureTarget" => {
+            // It is going to have failed once its pods have ended. They may still be at work, and only until then say why.
+            "FailureTarget" => is_failing = true,
+            "Failed" => {
                 let name = job.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
                 let (reason, message) = (text(condition, "reason"), text(condition, "message"));
                 return HookState::Failed(format!("job {name} failed: {reason}: {message}"));
             }
             _ => {}
         }
+    }
+    if is_failing {
+        return HookState::Failing;
     }
     let count = |field: &str| job.pointer(field).and_then(Value::as_u64);
     HookState::Running { busy: count("/status/ready").or_else(|| count("/status/active")).unwrap_or(0) > 0 }
@@ -267,12 +273,13 @@ fn pod_state(pod: &Value) -> HookState {
 fn worse(a: HookState, b: HookState) -> HookState {
     let rank = |state: &HookState| match state {
         HookState::Failed(_) => 0,
-        HookState::Other => 1,
-        HookState::Terminating => 2,
-        HookState::Absent => 3,
-        HookState::Running { busy: true } => 4,
-        HookState::Running { busy: false } => 5,
-        HookState::Succeeded => 6,
+        HookState::Failing => 1,
+        HookState::Other => 2,
+        HookState::Terminating => 3,
+        HookState::Absent => 4,
+        HookState::Running { busy: true } => 5,
+        HookState::Running { busy: false } => 6,
+        HookState::Succeeded => 7,
     };
     if rank(&b) < rank(&a) { b } else { a }
 }
@@ -292,7 +299,7 @@ mod tests {
         assert_eq!(state_of(&job(&conditions("Complete", "True")), "r"), HookState::Succeeded);
         let failed = HookState::Failed("job b failed: BackoffLimitExceeded: m".to_owned());
         assert_eq!(state_of(&job(&conditions("Failed", "True")), "r"), failed);
-        assert_eq!(state_of(&job(&conditions("FailureTarget", "True")), "r"), failed);
+        assert_eq!(state_of(&job(&conditions("FailureTarget", "True")), "r"), HookState::Failing);
         assert_eq!(
             state_of(&job(&conditions("SuccessCriteriaMet", "True")), "r"),
             HookState::Running { busy: false }

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use helm_chart::Capabilities;
+pub(crate) use helm_release::marks::{base, found_otherwise};
 use sha2::{Digest, Sha256};
 
 use crate::charts::LoadedChart;
@@ -49,17 +50,4 @@ pub(crate) fn digest(
         let _ = write!(text, "{byte:02x}");
         text
     })
-}
-
-/// What parts the digest of everything else from that of what was looked up.
-const LOOKED_UP: char = '+';
-
-/// The same where something else is found in the cluster than was looked up before.
-pub(crate) fn found_otherwise(base: &str, found: &str) -> String {
-    format!("{base}{LOOKED_UP}{found}")
-}
-
-/// The digest without what was looked up.
-pub(crate) fn base(inputs: &str) -> &str {
-    inputs.split(LOOKED_UP).next().unwrap_or(inputs)
 }

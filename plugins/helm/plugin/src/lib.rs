@@ -60,8 +60,8 @@ use std::cell::RefCell;
 use pilothouse_sdk::{Context, Dynamic, Error, Finalized, Outcome, Reconciler};
 
 use crate::{
-    call::Call, charts::Charts, elsewhere::Wanted, measures::State, reconcile::Reconciliation,
-    releases::Releases, report::Concern, undeclared::Undeclared,
+    call::Call, charts::Charts, elsewhere::Wanted, looked_up::LastAsked, measures::State,
+    reconcile::Reconciliation, releases::Releases, report::Concern,
 };
 
 /// The allocator of the C library took a sixth of the time of a rendering.
@@ -74,7 +74,7 @@ static ALLOCATOR: talc::wasm::WasmDynamicTalc = talc::wasm::new_wasm_dynamic_all
 pub struct HelmOperator {
     charts: RefCell<Charts>,
     releases: RefCell<Releases>,
-    undeclared: RefCell<Undeclared>,
+    lookups: RefCell<LastAsked>,
 }
 
 impl Reconciler for HelmOperator {

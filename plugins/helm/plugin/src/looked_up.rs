@@ -6,6 +6,7 @@
 
 use std::{collections::BTreeMap, fmt::Write};
 
+use jiff::{SignedDuration, Timestamp};
 use pilothouse_sdk::Reason;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -19,6 +20,13 @@ use crate::{
 
 /// So many questions of a chart are noted: a record's annotations have to stay small.
 const MOST: usize = 100;
+/// A mark of a revision whose chart looks things up and has not looked up any: not that of a former version, which noted nothing.
+const NOTHING: &str = "[]";
+/// So long after it was asked last it is asked also when objects of the release move, where no period is said: a release one of whose
+/// objects moves all the time never comes to a resync.
+const PERIOD: SignedDuration = SignedDuration::from_mins(10);
+/// Of so many releases an instance knows when it was asked.
+const MOST_RELEASES: usize = 10_000;
 /// What of metadata moves without anybody meaning it.
 const RESTLESS: [&str; 4] = ["resourceVersion", "managedFields", "generation", "selfLink"];
 
@@ -37,10 +45,15 @@ impl LookedUp {
         }
     }
 
-    /// As a revision is marked with it; none: nothing was looked up.
-    pub(crate) fn mark(&self) -> Option<String> {
+    /// Whether nothing was looked up.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// As a revision is marked with it.
+    pub(crate) fn mark(&self) -> String {
         let all: Vec<_> = self.0.iter().collect();
-        if all.is_empty() { None } else { serde_json::to_string(&all).ok() }
+        serde_json::to_string(&all).unwrap_or_else(|_| NOTHING.to_owned())
     }
 
     /// Of a revision's mark.
@@ -50,37 +63,82 @@ impl LookedUp {
     }
 }
 
-impl Call<'_> {
-    /// Whether this call is one of those that ask again. What some object's change led to is not: the release's own record moves
-    /// when answers are noted, and that must not lead to the next question.
-    pub(crate) fn asks_again(&self) -> bool {
-        let of_an_object = |reason: &Reason| matches!(reason, Reason::Child(_) | Reason::Related(_));
-        !self.ctx().reasons().iter().all(of_an_object)
+/// What is known of the answers in a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Answers {
+    /// Nobody asked.
+    Unasked,
+    /// The same as then, as far as it can be told.
+    Same,
+    /// Others, by their digest.
+    Otherwise(String),
+}
+
+/// When it was asked last, by the owners of releases.
+#[derive(Debug, Default)]
+pub(crate) struct LastAsked(BTreeMap<String, Timestamp>);
+
+impl LastAsked {
+    fn note(&mut self, owner: &str, now: Timestamp) {
+        if self.0.len() >= MOST_RELEASES {
+            self.0.clear();
+        }
+        self.0.insert(owner.to_owned(), now);
     }
 
-    /// What is answered now to the questions of a mark, as a digest; none: the same as then, as far as it can be told.
-    pub(crate) fn found_otherwise(&self, mark: Option<&String>) -> Option<String> {
-        let then = LookedUp::of_mark(mark);
-        if then.0.is_empty() {
-            return None;
+    /// How long ago that was; counted from now on where nobody knows.
+    fn age(&mut self, owner: &str, now: Timestamp) -> SignedDuration {
+        if !self.0.contains_key(owner) {
+            self.note(owner, now);
         }
-        let lookup = ClusterLookup::new(self).ok()?;
-        let mut now = LookedUp::default();
-        for (question, before) in &then.0 {
-            let found = lookup.find(question);
-            now.note(question.clone(), found.map_or(before.clone(), |found| digest(found, self.owner())));
-        }
-        (now != then).then(|| short_digest(now.mark().unwrap_or_default().as_bytes()))
+        self.0.get(owner).map_or(SignedDuration::ZERO, |asked| now.duration_since(*asked))
     }
 }
 
-/// The digest of an answer, without what is the release's own and what moves by itself.
+impl Call<'_> {
+    /// Whether this call is one of those that ask again. What some object's change led to is not while the release is at rest: its
+    /// own record moves when answers are noted, and that must not lead to the next question. While something is waited for that
+    /// answers led to, it is asked whatever moved; without them it would not be wanted any more.
+    pub(crate) fn asks_again(&self) -> bool {
+        *self.asks_again_cell().get_or_init(|| {
+            let of_an_object = |reason: &Reason| matches!(reason, Reason::Child(_) | Reason::Related(_));
+            let period = self.annotations().reconcile_period().ok().flatten();
+            let period = period.and_then(|period| SignedDuration::try_from(period).ok()).unwrap_or(PERIOD);
+            let age = self.operator().lookups.borrow_mut().age(&self.owner().uid, self.now());
+            !self.ctx().reasons().iter().all(of_an_object) || !self.is_at_rest() || age >= period
+        })
+    }
+
+    /// What is answered now to the questions of a mark. Each question is asked once in a call.
+    pub(crate) fn answers(&self, mark: Option<&String>) -> Answers {
+        let then = LookedUp::of_mark(mark);
+        self.operator().lookups.borrow_mut().note(&self.owner().uid, self.now());
+        let Some(lookup) = ClusterLookup::new(self).ok().filter(|_| !then.0.is_empty()) else {
+            return Answers::Same;
+        };
+        let mut asked = self.asked().borrow_mut();
+        let mut now = LookedUp::default();
+        for (question, before) in &then.0 {
+            let ask = || lookup.find(question).map_or(before.clone(), |found| digest(found, self.owner()));
+            let answer = asked.entry(question.clone()).or_insert_with(ask);
+            now.note(question.clone(), answer.clone());
+        }
+        if now == then { Answers::Same } else { Answers::Otherwise(short_digest(now.mark().as_bytes())) }
+    }
+}
+
+/// The digest of an answer, without what is the release's own and what moves by itself. Of lists the status does not count either:
+/// who is asked for by name is meant, others move beside the release, and most of all by it.
 pub(crate) fn digest(answer: Option<Value>, owner: &Owner) -> String {
     let text = match answer {
         Some(Value::Object(mut list)) if list.get("items").is_some_and(Value::is_array) => {
             if let Some(items) = list.get_mut("items").and_then(Value::as_array_mut) {
                 items.retain(|item| !is_own(item, owner));
                 items.iter_mut().for_each(|item| calm(item, owner));
+                items
+                    .iter_mut()
+                    .filter_map(Value::as_object_mut)
+                    .for_each(|item| drop(item.remove("status")));
             }
             Value::Object(list).to_string()
         }
@@ -169,6 +227,8 @@ mod tests {
         assert_ne!(first, digest(None, &owner()));
         let status = |phase: &str| of(object("1", json!({"uid": "u"}), json!({ "phase": phase })));
         assert_eq!(status("a"), status("b"), "the release's owner says what we say");
+        let list = |phase: &str| of(json!({"items": [object("1", json!({}), json!({ "phase": phase }))]}));
+        assert_eq!(list("a"), list("b"), "of all there are the status does not count");
     }
 
     #[test]
@@ -193,9 +253,9 @@ mod tests {
     #[test]
     fn a_mark_is_read_as_it_is_written() {
         let mut noted = LookedUp::default();
-        assert_eq!(noted.mark(), None);
+        assert_eq!(noted.mark(), NOTHING);
         noted.note(("v1".into(), "Secret".into(), "ns".into(), String::new()), "0a".into());
-        assert_eq!(LookedUp::of_mark(noted.mark().as_ref()), noted);
+        assert_eq!(LookedUp::of_mark(Some(&noted.mark())), noted);
         assert_eq!(LookedUp::of_mark(Some(&"soon".to_owned())), LookedUp::default());
     }
 }

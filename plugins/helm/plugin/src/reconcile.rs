@@ -16,6 +16,7 @@ use crate::{
     elsewhere::{Here, Origin},
     former::Former,
     inputs,
+    looked_up::Answers,
     releases::Prepared,
     report::{Concern, Pause, explain},
     values,
@@ -37,8 +38,8 @@ pub(crate) struct Reconciliation<'c> {
     pub(crate) inputs: String,
     /// The same without what was looked up in the cluster.
     pub(crate) base: String,
-    /// What is found there otherwise than before, once it was asked again.
-    pub(crate) otherwise: Option<Option<String>>,
+    /// What is found there now.
+    pub(crate) answers: Answers,
     /// How a former version called the same, where that differs.
     pub(crate) former: Option<Former>,
     /// As the API server has it; empty until it was asked.
@@ -83,8 +84,8 @@ impl<'c> Reconciliation<'c> {
         let base = digest(&None);
         let former = annotations.reset_at.clone();
         let former = former.map(|reset| Former { inputs: digest(&Some(reset.clone())), reset });
-        let (inputs, otherwise, history) = (base.clone(), None, History::default());
-        Ok(Self { call, chart, origin, values, inputs, base, otherwise, former, history, adopts: false })
+        let (inputs, answers, history) = (base.clone(), Answers::Unasked, History::default());
+        Ok(Self { call, chart, origin, values, inputs, base, answers, former, history, adopts: false })
     }
 
     /// Decides and acts until the release stands as wanted or has to wait.
@@ -152,13 +153,14 @@ impl<'c> Reconciliation<'c> {
         let newest = self.history.life().iter().rev().find(|entry| entry.marks.rollback.is_none());
         let newest = newest.filter(of_base);
         // What is under way goes on with what it found.
-        if asks && !newest.is_some_and(|newest| newest.status.is_pending()) && self.otherwise.is_none() {
-            self.otherwise = Some(self.call.found_otherwise(good.marks.lookups.as_ref()));
+        let is_under_way = newest.is_some_and(|newest| newest.status.is_pending());
+        if asks && !is_under_way && self.answers == Answers::Unasked {
+            self.answers = self.call.answers(good.marks.lookups.as_ref());
         }
-        match &self.otherwise {
-            Some(Some(found)) => inputs::found_otherwise(&self.base, found),
-            Some(None) => good.marks.inputs.clone().unwrap_or_default(),
-            None => newest.unwrap_or(good).marks.inputs.clone().unwrap_or_default(),
+        match &self.answers {
+            Answers::Otherwise(found) => inputs::found_otherwise(&self.base, found),
+            Answers::Same => good.marks.inputs.clone().unwrap_or_default(),
+            Answers::Unasked => newest.unwrap_or(good).marks.inputs.clone().unwrap_or_default(),
         }
     }
 
@@ -203,6 +205,7 @@ impl<'c> Reconciliation<'c> {
     /// What is wanted is deployed: only drift has to be repaired.
     fn keep(&self, revision: u32, by_hand: bool) -> Result<Step, Error> {
         self.call.withdraw().map_err(|error| explain(error, Concern::Reconcile))?;
+        self.note_lookups(revision).map_err(|error| explain(error, Concern::Reconcile))?;
         let prepared = self.prepared(revision)?;
         let differing = self.call.repair_or_adopt(&prepared, self.adopts)?;
         self.call.trust(&prepared);

@@ -56,6 +56,8 @@ pub(crate) struct Prepared {
     pub(crate) exceptions: BTreeMap<usize, Exception>,
     /// What autoscalers outside of the release were found to scale: namespace, kind and name.
     pub(crate) scaled: RefCell<BTreeSet<(Option<String>, String, String)>>,
+    /// Fields of which item the cluster did not know when it was looked at last.
+    pub(crate) undeclared: RefCell<BTreeMap<usize, Vec<String>>>,
     /// Objects of the revision that it takes the place of, while it is being brought about. None: it is there, so that what
     /// is not there any more was taken away.
     pub(crate) before: Option<BTreeMap<objects::Key, Value>>,
@@ -166,6 +168,7 @@ impl Call<'_> {
             items,
             exceptions,
             scaled: RefCell::default(),
+            undeclared: RefCell::default(),
             before: None,
             complete,
             size,

@@ -122,13 +122,15 @@ impl Call<'_> {
             Some(renderers) => post_render::render(&renderers, &rendered.manifest(), &mut hooks)?,
             None => rendered.manifest(),
         };
+        let noted = lookup.noted();
+        let lookups = (!noted.is_empty() || chart.mentions("lookup")).then(|| noted.mark());
         Ok(Candidate {
             manifest,
             hooks,
             notes: rendered.notes,
             chart: rendered.chart,
             config: values.clone(),
-            lookups: lookup.noted().mark(),
+            lookups,
         })
     }
 

@@ -9,13 +9,14 @@ use std::rc::Rc;
 
 use helm_release::{Entry, Status, secret_name};
 use jiff::SignedDuration;
-use pilothouse_sdk::{ApplyOptions, Change, ObjectRef, Outcome, Reason};
+use pilothouse_sdk::{ApplyOptions, ObjectRef, Outcome, Reason};
 use serde_json::Value;
 
 use crate::{
     call::Call,
     inputs,
     left_alone::Purpose,
+    looked_up::Answers,
     options::DriftMode,
     readiness::{NOT_READY, WAITING_FOR_READINESS},
     releases::Prepared,
@@ -45,7 +46,7 @@ impl Call<'_> {
             || entry.marks.progress.is_some()
             || (by_hand && !wanted(&entry.marks.accepted))
             || !self.keeps(&entry)
-            || (self.asks_again() && self.found_otherwise(entry.marks.lookups.as_ref()).is_some())
+            || (self.asks_again() && self.answers(entry.marks.lookups.as_ref()) != Answers::Same)
         {
             return None;
         }
@@ -57,6 +58,12 @@ impl Call<'_> {
         Some(self.deployed(&prepared, inputs, description))
     }
 
+    /// Whether the last call left the release at rest.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        let conditions = self.object().value().pointer("/status/conditions").and_then(Value::as_array);
+        conditions.is_some_and(|conditions| conditions.iter().any(|condition| is_of_rest(&condition)))
+    }
+
     /// The records were looked at: what is deployed is what is wanted.
     pub(crate) fn trust(&self, prepared: &Rc<Prepared>) {
         prepared.looked_at.set(self.now());
@@ -66,14 +73,8 @@ impl Call<'_> {
     /// reason to believe that somebody was at work since.
     fn settled_revision(&self) -> Option<u32> {
         let object = self.object().value();
-        // Also while objects are on their way the release itself is at rest.
-        let is_settled = |condition: &&Value| {
-            let waits =
-                [WAITING_FOR_READINESS, NOT_READY].iter().any(|reason| condition["reason"] == *reason);
-            condition["type"] == "Ready" && (condition["status"] == "True" || waits)
-        };
         let conditions = object.pointer("/status/conditions")?.as_array()?;
-        let ready = conditions.iter().find(is_settled)?;
+        let ready = conditions.iter().find(is_of_rest)?;
         // Whether what was told of drift still holds takes a look, and so does what happened while nobody looked.
         if conditions.iter().any(|condition| condition["type"] == DRIFTED) || self.was_suspended() {
             return None;
@@ -114,9 +115,14 @@ impl Call<'_> {
         (0..prepared.items.len()).all(|at| {
             let Ok(item) = self.item_now(prepared, at, Purpose::Look) else { return false };
             let Some(item) = item else { return true };
-            let answers = self.send(std::slice::from_ref(&*item), options);
-            let stands = matches!(answers.first(), Some(Ok(applied)) if applied.change == Change::Unchanged);
-            stands || prepared.references.get(at).is_some_and(|reference| self.is_opted_out(reference))
+            self.is_as_applied(prepared, at, &item, options)
+                || prepared.references.get(at).is_some_and(|reference| self.is_opted_out(reference))
         })
     }
+}
+
+/// Whether a condition says that a release is at rest; it is also while objects are on their way.
+fn is_of_rest(condition: &&Value) -> bool {
+    let waits = [WAITING_FOR_READINESS, NOT_READY].iter().any(|reason| condition["reason"] == *reason);
+    condition["type"] == "Ready" && (condition["status"] == "True" || waits)
 }

@@ -1,7 +1,7 @@
 //! Whether a revision says what is wanted, so that nothing has to be changed.
 
 use helm_chart::{ParsedChart, Rules};
-use helm_release::{ApplyMethod, Hook, Stored};
+use helm_release::{ApplyMethod, Hook, Marks, Stored};
 use pilothouse_sdk::Error;
 
 use crate::{charts::LoadedChart, objects, reconcile::Reconciliation, render::Candidate};
@@ -14,6 +14,23 @@ pub(crate) struct Same {
 }
 
 impl Reconciliation<'_> {
+    /// Notes what the chart of a revision looks up where its record, which a former version made, does not say so: else nobody would
+    /// ask again. What is found now counts as what was found then.
+    ///
+    /// # Errors
+    /// It cannot be noted.
+    pub(crate) fn note_lookups(&self, revision: u32) -> Result<(), Error> {
+        let entry = self.entry(revision)?;
+        if entry.marks.lookups.is_some() || entry.marks.inputs.is_none() || !self.chart.mentions("lookup") {
+            return Ok(());
+        }
+        let Ok(candidate) = self.call.render(&self.chart, &self.values, revision, revision > 1) else {
+            return Ok(());
+        };
+        let marks = Marks { lookups: candidate.lookups(), ..entry.marks.clone() };
+        self.call.store().mark(entry, &marks)
+    }
+
     /// Whether what is wanted, rendered as that revision, is what the revision says: objects, hooks, notes and the chart's
     /// version. What Helm 3 made is also held against what Helm 3 would make of it: where the two differ, nobody has changed
     /// anything, and pods would be started anew for nothing.
@@ -55,10 +72,9 @@ impl Reconciliation<'_> {
     }
 }
 
-/// Whether Helm 3 may have made a revision, or an operator that is built of it: they apply nothing server-side.
+/// Whether Helm 3 may have rendered a revision, or an operator that is built of it: they apply nothing server-side.
 fn is_of_helm_3(stored: &Stored) -> bool {
-    let Stored { marks, release, .. } = stored;
-    !marks.ours() && marks.accepted.is_none() && release.apply_method != Some(ApplyMethod::ServerSide)
+    stored.release.apply_method != Some(ApplyMethod::ServerSide)
 }
 
 impl LoadedChart {

@@ -1,121 +1,134 @@
 //! Fields that a chart has and the cluster does not know. A server-side apply of such an object is refused as a whole, whatever is
 //! said of validation; what Helm 3 sent was taken without them. So they are left out, and that is told.
 
-use std::{
-    borrow::Cow,
-    collections::{BTreeMap, hash_map::DefaultHasher},
-    hash::{Hash, Hasher},
-    rc::Rc,
-};
+use std::{borrow::Cow, collections::BTreeMap};
 
 use pilothouse_sdk::{Applied, ApplyItem, ApplyOptions, Change, Event, KubeError};
 use serde_json::Value;
 
-use crate::call::Call;
+use crate::{call::Call, releases::Prepared};
 
 /// How the API server begins to say it.
 const REFUSAL: &str = "failed to create typed patch object";
 /// How it ends the line of a field.
 const NOT_DECLARED: &str = ": field not declared in schema";
-/// So often one apply is tried in all. The server names those of a level of an object at once, and those below it when they are gone.
+/// So often one object is tried in all. The server names those of a level of an object at once, and those below it when they are
+/// gone.
 const MOST_ROUNDS: usize = 64;
-/// So many objects without their fields an instance keeps.
-const MOST_KEPT: usize = 256;
 /// Fields that a sentence names.
 const MOST_NAMED: usize = 5;
 
-/// Objects as they are sent without fields that the cluster does not know, by the digest of what they are with them: a release at
-/// rest is compared with what was sent.
-#[derive(Debug, Default)]
-pub(crate) struct Undeclared(BTreeMap<u64, Rc<str>>);
-
-impl Undeclared {
-    fn sent_for(&self, item: &ApplyItem) -> Option<Rc<str>> {
-        if self.0.is_empty() { None } else { self.0.get(&digest(&item.object)).cloned() }
-    }
-
-    fn keep(&mut self, object: &str, sent: &str) {
-        if self.0.len() >= MOST_KEPT {
-            self.0.clear();
-        }
-        self.0.insert(digest(object), sent.into());
-    }
+/// What was asked about objects, each without the fields that the cluster does not know.
+struct Asked<'i, T> {
+    items: Cow<'i, [ApplyItem]>,
+    answers: Vec<Result<T, KubeError>>,
+    /// What was left out of which of them.
+    left_out: BTreeMap<usize, Vec<String>>,
 }
 
-fn digest(text: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    text.hash(&mut hasher);
-    hasher.finish()
+/// Asks about objects, and from the first on that is refused for fields that the cluster does not know once more, without those.
+fn ask_without<T>(
+    items: Cow<'_, [ApplyItem]>,
+    ask: impl Fn(&[ApplyItem]) -> Vec<Result<T, KubeError>>,
+) -> Asked<'_, T> {
+    let (mut answers, mut left_out) = (Vec::with_capacity(items.len()), BTreeMap::<_, Vec<_>>::new());
+    let (mut items, mut rounds) = (items, (0, 0));
+    loop {
+        let begin = answers.len();
+        let round = ask(items.get(begin..).unwrap_or_default());
+        let refused = round.iter().enumerate().find_map(|(at, answer)| Some((at, undeclared(answer)?)));
+        let refused = refused.map(|(at, fields)| (at, begin + at, fields));
+        let stripped = refused.and_then(|(at, place, fields)| {
+            rounds = if rounds.0 == place { (place, rounds.1 + 1) } else { (place, 1) };
+            let stripped = without(&items.get(place)?.object, &fields)?;
+            (rounds.1 < MOST_ROUNDS).then_some((at, place, fields, stripped))
+        });
+        let Some((at, place, fields, stripped)) = stripped else {
+            answers.extend(round);
+            return Asked { items, answers, left_out };
+        };
+        answers.extend(round.into_iter().take(at));
+        if let Some(item) = items.to_mut().get_mut(place) {
+            item.object = stripped;
+        }
+        left_out.entry(place).or_default().extend(fields);
+    }
 }
 
 impl Call<'_> {
-    /// Applies objects, without fields that the cluster does not know.
+    /// Applies objects, without fields that the cluster does not know. Which those are is found out each time: it may know them by
+    /// now, also since the object before.
     pub(crate) fn send(&self, items: &[ApplyItem], options: ApplyOptions) -> Vec<Result<Applied, KubeError>> {
-        let mut known = self.without_known_fields(items);
-        let mut answers = Vec::with_capacity(items.len());
-        let mut left_out: BTreeMap<usize, Vec<String>> = BTreeMap::new();
-        for number in 1.. {
-            let begin = answers.len();
-            let round = self.kube().apply(known.get(begin..).unwrap_or_default(), options);
-            let refused = round.iter().enumerate().find_map(|(at, answer)| Some((at, undeclared(answer)?)));
-            let Some((at, fields)) = refused.filter(|_| number < MOST_ROUNDS) else {
-                answers.extend(round);
-                break;
-            };
-            let place = begin + at;
-            let stripped = known.get(place).and_then(|item| without(&item.object, &fields));
-            let (Some(stripped), Some(original)) = (stripped, items.get(place)) else {
-                answers.extend(round);
-                break;
-            };
-            answers.extend(round.into_iter().take(at));
-            self.operator().undeclared.borrow_mut().keep(&original.object, &stripped);
-            if let Some(item) = known.to_mut().get_mut(place) {
-                item.object = stripped;
-            }
-            left_out.entry(place).or_default().extend(fields);
-        }
-        for (place, fields) in left_out {
-            if let (Some(item), Some(answer)) = (known.get(place), answers.get(place)) {
-                self.tell_undeclared(item, answer, &fields);
-            }
-        }
-        answers
-    }
-
-    fn without_known_fields<'i>(&self, items: &'i [ApplyItem]) -> Cow<'i, [ApplyItem]> {
-        let undeclared = self.operator().undeclared.borrow();
-        let mut known = Cow::Borrowed(items);
-        for (place, item) in items.iter().enumerate() {
-            if let Some(sent) = undeclared.sent_for(item)
-                && let Some(item) = known.to_mut().get_mut(place)
+        let asked = ask_without(Cow::Borrowed(items), |items| self.kube().apply(items, options));
+        for (place, fields) in &asked.left_out {
+            let (item, answer) = (asked.items.get(*place), asked.answers.get(*place));
+            if let (Some(item), Some(Ok(applied))) = (item, answer)
+                && applied.change != Change::Unchanged
+                && !options.dry_run
             {
-                item.object = sent.to_string();
+                let object: Value = serde_json::from_str(&item.object).unwrap_or_default();
+                let text =
+                    |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+                let of = format!("{} {}", text("/kind"), text("/metadata/name"));
+                let message = format!(
+                    "the cluster does not know these fields of {of}, which are left out: {}",
+                    named(fields)
+                );
+                self.ctx().publish(&Event::warning("UnknownFields", message));
             }
         }
-        known
+        asked.answers
     }
 
-    fn tell_undeclared(&self, item: &ApplyItem, answer: &Result<Applied, KubeError>, fields: &[String]) {
-        if answer.as_ref().is_ok_and(|applied| applied.change == Change::Unchanged) || answer.is_err() {
-            return;
+    /// Whether one object of a release at rest is as it is applied; nothing is changed. Beginning with what was left out of it when
+    /// this was asked before: nobody has to be asked then.
+    pub(crate) fn is_as_applied(
+        &self,
+        prepared: &Prepared,
+        at: usize,
+        item: &ApplyItem,
+        options: ApplyOptions,
+    ) -> bool {
+        let known = prepared.undeclared.borrow().get(&at).cloned().unwrap_or_default();
+        let begun = if known.is_empty() { None } else { without(&item.object, &known) };
+        let (known, items) = match begun {
+            Some(object) => (known, Cow::Owned(vec![ApplyItem { object, ..item.clone() }])),
+            None => (Vec::new(), Cow::Borrowed(std::slice::from_ref(item))),
+        };
+        let mut asked = ask_without(items, |items| self.kube().apply(items, options));
+        let fields = [known, asked.left_out.remove(&0).unwrap_or_default()].concat();
+        let stands =
+            matches!(asked.answers.first(), Some(Ok(applied)) if applied.change == Change::Unchanged);
+        // What does not stand may do so with them.
+        if stands && !fields.is_empty() {
+            prepared.undeclared.borrow_mut().insert(at, fields);
+        } else {
+            prepared.undeclared.borrow_mut().remove(&at);
         }
-        let object: Value = serde_json::from_str(&item.object).unwrap_or_default();
-        let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-        let named = fields.get(..MOST_NAMED).unwrap_or(fields).join(", ");
-        let more = fields.len().saturating_sub(MOST_NAMED);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        let message = format!(
-            "the cluster does not know these fields of {} {}, which are left out: {named}{more}",
-            text("/kind"),
-            text("/metadata/name")
-        );
-        self.ctx().publish(&Event::warning("UnknownFields", message));
+        stands
+    }
+
+    /// What would become of an object without fields that the cluster does not know, and which those are, for people.
+    pub(crate) fn preview_known(&self, item: &ApplyItem) -> (Result<Value, KubeError>, Option<String>) {
+        let items = Cow::Borrowed(std::slice::from_ref(item));
+        let mut asked = ask_without(items, |items| self.kube().preview::<Value>(items, self.is_strict()));
+        let none = || Err(KubeError::Malformed("the host did not answer for the object".to_owned()));
+        let fields = asked.left_out.get(&0).map(|fields| named(fields));
+        (asked.answers.pop().unwrap_or_else(none), fields)
+    }
+}
+
+/// Fields for a sentence.
+fn named(fields: &[String]) -> String {
+    let named = fields.get(..MOST_NAMED).unwrap_or(fields).join(", ");
+    match fields.len().saturating_sub(MOST_NAMED) {
+        0 => named,
+        more => format!("{named} and {more} more"),
     }
 }
 
 /// The fields that an answer says the cluster does not know; none: it says something else, or something else as well.
-fn undeclared(answer: &Result<Applied, KubeError>) -> Option<Vec<String>> {
+pub(crate) fn undeclared<T>(answer: &Result<T, KubeError>) -> Option<Vec<String>> {
     let Err(KubeError::Invalid(status)) = answer else { return None };
     let (_, told) = status.message.strip_prefix(REFUSAL)?.split_once("): ")?;
     let lines = told.lines().map(str::trim).filter(|line| !line.is_empty() && *line != "errors:");
@@ -204,7 +217,7 @@ mod tests {
 
     fn told(message: &str) -> Option<Vec<String>> {
         let (code, reason, message) = (500, String::new(), message.to_owned());
-        undeclared(&Err(KubeError::Invalid(ApiStatus { code, reason, message })))
+        undeclared::<()>(&Err(KubeError::Invalid(ApiStatus { code, reason, message })))
     }
 
     #[test]

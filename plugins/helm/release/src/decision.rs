@@ -16,7 +16,8 @@ pub const NEVER: Timestamp = Timestamp::MAX;
 /// What is wanted, and when.
 #[derive(Debug, Clone, Copy)]
 pub struct Wish<'a> {
-    /// Digest of what a release would be rendered from now.
+    /// Digest of what a release would be rendered from now. What it looks up in the cluster may move by what the release itself
+    /// brings about, so attempts that differ in nothing else are attempts at the same.
     pub inputs: &'a str,
     /// The digest that was brought about last, as the owner remembers it; none when it never was.
     pub remembered: Option<&'a str>,
@@ -184,8 +185,8 @@ fn pending(history: &History, latest: &Entry, wish: Wish<'_>) -> Decision {
         None => !wanted(&latest.marks.inputs),
         // The way back is what follows from the wish that failed.
         Some(_) => {
-            let tried = last_attempt(history).and_then(|entry| entry.marks.inputs.as_ref());
-            tried.is_some_and(|tried| tried != wish.inputs)
+            let tried = last_attempt(history).filter(|entry| entry.marks.inputs.is_some());
+            tried.is_some_and(|tried| !tried.marks.is_of(wish.inputs))
                 && !wanted(&latest.marks.inputs)
                 && !wanted(&latest.marks.accepted)
         }
@@ -266,7 +267,7 @@ fn go_back(history: &History, good: &Entry, latest: &Entry, wish: Wish<'_>) -> O
         attempt,
     };
     let is_wanted = |entry: &Entry| entry.marks.inputs.as_deref() == Some(wish.inputs);
-    if latest.marks.rollback.is_none() && is_wanted(latest) && !is_wanted(good) {
+    if latest.marks.rollback.is_none() && latest.marks.is_of(wish.inputs) && !is_wanted(good) {
         return match wish.remedy.undo(latest) {
             Undo::PutBack => Some(rollback(1)),
             Undo::Uninstall => Some(Decision::Uninstall { failed: latest.revision }),
@@ -275,13 +276,16 @@ fn go_back(history: &History, good: &Entry, latest: &Entry, wish: Wish<'_>) -> O
     }
     if latest.marks.rollback.is_none() {
         // Of a foreign failure nobody knows what was wanted: what was there is put back first.
-        let third = latest.marks.ours() && !is_wanted(latest) && !is_wanted(good);
+        let third = latest.marks.ours() && !is_wanted(good);
         return (!third).then(|| rollback(1));
     }
     // The way back failed as well. It is tried again and again, until something is wanted that has not failed.
     let hopeful = last_failure(history, wish).is_none() && !is_wanted(good);
     if hopeful {
         return None;
+    }
+    if is_asked_anew(latest, wish) {
+        return Some(rollback(1));
     }
     Some(match Remedy::default().waits(latest, wish.now) {
         Some(until) => Decision::Hold { failed: latest.revision, deployed: Some(good.revision), until },
@@ -316,8 +320,13 @@ fn settled(good: &Entry, wish: Wish<'_>) -> Option<Decision> {
 fn last_failure<'a>(history: &'a History, wish: Wish<'_>) -> Option<&'a Entry> {
     let attempts = history.life().iter().rev().filter(|entry| entry.marks.rollback.is_none());
     let failed = attempts.take_while(|entry| entry.status == Status::Failed);
-    let mut same = failed.filter(|entry| entry.marks.inputs.as_deref() == Some(wish.inputs));
-    same.next().filter(|entry| wish.reset.is_none() || entry.marks.reset.as_deref() == wish.reset)
+    let mut same = failed.filter(|entry| entry.marks.is_of(wish.inputs));
+    same.next().filter(|entry| !is_asked_anew(entry, wish))
+}
+
+/// Whether somebody wants a failure forgotten that came before that was asked for.
+fn is_asked_anew(failed: &Entry, wish: Wish<'_>) -> bool {
+    wish.reset.is_some() && failed.marks.reset.as_deref() != wish.reset
 }
 
 #[cfg(test)]

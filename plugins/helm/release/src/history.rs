@@ -131,8 +131,8 @@ impl History {
         };
         let Some(attempt) = attempt.filter(|attempt| attempt.status == Status::Failed) else { return false };
         let again = |later: &&Entry| later.revision > entry.revision && later.marks.rollback.is_none();
-        attempt.marks.inputs.is_some()
-            && self.0.iter().filter(again).any(|later| later.marks.inputs == attempt.marks.inputs)
+        let Some(inputs) = &attempt.marks.inputs else { return false };
+        self.0.iter().filter(again).any(|later| later.marks.is_of(inputs))
     }
 }
 

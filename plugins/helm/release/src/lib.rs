@@ -12,7 +12,7 @@ pub mod decision;
 mod fit;
 mod history;
 mod hook;
-mod marks;
+pub mod marks;
 mod operation;
 mod payload;
 mod progress;

@@ -22,7 +22,8 @@ const CHANGE: &str = "helm.pilothouse.dev/change";
 const UNDOES: &str = "helm.pilothouse.dev/undoes";
 const RESET: &str = "helm.pilothouse.dev/reset";
 const LOOKUPS: &str = "helm.pilothouse.dev/lookups";
-const ALL: [&str; 17] = [
+const LAST_WORDS: &str = "helm.pilothouse.dev/last-words";
+const ALL: [&str; 18] = [
     INPUTS,
     ACCEPTED,
     PROGRESS,
@@ -40,7 +41,23 @@ const ALL: [&str; 17] = [
     UNDOES,
     RESET,
     LOOKUPS,
+    LAST_WORDS,
 ];
+
+/// What parts, in a digest of inputs, that of everything else from that of what was looked up in the cluster.
+const LOOKED_UP: char = '+';
+
+/// The digest of inputs where something else is found in the cluster than was looked up before.
+#[must_use]
+pub fn found_otherwise(base: &str, found: &str) -> String {
+    format!("{base}{LOOKED_UP}{found}")
+}
+
+/// A digest of inputs without what was looked up.
+#[must_use]
+pub fn base(inputs: &str) -> &str {
+    inputs.split(LOOKED_UP).next().unwrap_or(inputs)
+}
 
 /// Our own notes about a revision.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -79,6 +96,8 @@ pub struct Marks {
     pub reset: Option<String>,
     /// What its chart looked up in the cluster, with digests of what was found.
     pub lookups: Option<String>,
+    /// What the hook that runs wrote before it was seen to fail.
+    pub last_words: Option<String>,
 }
 
 impl Marks {
@@ -103,6 +122,7 @@ impl Marks {
             undoes: text(UNDOES),
             reset: text(RESET),
             lookups: text(LOOKUPS),
+            last_words: text(LAST_WORDS),
             found: annotations
                 .get(FOUND)
                 .into_iter()
@@ -133,8 +153,15 @@ impl Marks {
             self.undoes.clone(),
             self.reset.clone(),
             self.lookups.clone(),
+            self.last_words.clone(),
         ];
         ALL.into_iter().zip(values)
+    }
+
+    /// Whether it was rendered from these inputs, whatever was looked up in the cluster.
+    #[must_use]
+    pub fn is_of(&self, inputs: &str) -> bool {
+        self.inputs.as_deref().is_some_and(|own| base(own) == base(inputs))
     }
 
     /// Whether this revision was made by us.
@@ -173,6 +200,7 @@ mod tests {
             undoes: Some("v3-0a1b2c3d4e".into()),
             reset: Some("monday".into()),
             lookups: Some("[]".into()),
+            last_words: Some("disk is full".into()),
             found: ["Secret \"a\"", "ConfigMap \"b\""].map(str::to_owned).into(),
         };
         let written = |marks: &Marks| {

@@ -39,10 +39,10 @@ pub struct Operation {
     dirty: bool,
     /// Where the record in the cluster says that it stands.
     noted: Option<Progress>,
+    /// The last words of a hook that it has.
+    noted_words: Option<String>,
     /// What has been found out since the last transition; never needed after a restart.
     step: Step,
-    /// What a hook wrote last whose time is over.
-    last_words: String,
     ended: Option<Result<(), String>>,
 }
 
@@ -105,8 +105,10 @@ impl Operation {
         let (timeout, patience, outdated, step, ended) = (None, None, false, Step::Enter, None);
         let (without_hooks, description, tests) = (false, None, None);
         let noted = (!dirty).then_some(progress);
+        let noted_words = stored.marks.last_words.clone();
         Self {
             noted,
+            noted_words,
             stored,
             action,
             progress,
@@ -119,7 +121,6 @@ impl Operation {
             outdated,
             dirty,
             step,
-            last_words: String::new(),
             ended,
         }
     }
@@ -235,6 +236,7 @@ impl Operation {
         self.stored.written(secret);
         self.dirty = false;
         self.noted = Some(self.progress);
+        self.noted_words.clone_from(&self.stored.marks.last_words);
     }
 
     /// The objects of the release are as they should be, or a permanent refusal says why they cannot be.

@@ -18,6 +18,7 @@ pub struct Fault {
     name: Option<String>,
     subresource: Option<String>,
     caller: Option<Caller>,
+    having: Option<String>,
     skip: u32,
     times: u32,
     after_commit: bool,
@@ -33,6 +34,7 @@ impl Fault {
             name: None,
             subresource: None,
             caller: None,
+            having: None,
             skip: 0,
             times: 1,
             after_commit: false,
@@ -107,6 +109,12 @@ impl Fault {
         self
     }
 
+    /// Only requests with something at this JSON pointer of what they send.
+    pub fn having(mut self, pointer: &str) -> Self {
+        self.having = Some(pointer.to_owned());
+        self
+    }
+
     /// The n-th request of those described, counted from 1, and not the ones before.
     pub fn nth(mut self, nth: u32) -> Self {
         self.skip = nth.saturating_sub(1);
@@ -136,6 +144,7 @@ impl Fault {
             && self.name.as_ref().is_none_or(|name| *name == call.object.name)
             && self.subresource.as_ref().is_none_or(|subresource| *subresource == call.subresource)
             && self.caller.is_none_or(|caller| caller == call.caller)
+            && self.having.as_ref().is_none_or(|pointer| call.body.pointer(pointer).is_some())
     }
 
     /// The error for a request, and whether it is carried out all the same.

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use helm_release::{Marks, Release, Status, Stored};
 use jiff::Timestamp;
-use pilothouse_sdk::Patch;
+use pilothouse_sdk::{Gvk, ObjectRef, Patch};
 use serde_json::{Value, json};
 
-use crate::scene::{NAME, NAMESPACE, Scene};
+use crate::scene::{NAME, NAMESPACE, Scene, chart};
 
 fn now(scene: &Scene) -> Timestamp {
     Timestamp::try_from(scene.cluster.now()).unwrap()
@@ -300,6 +300,37 @@ fn drift_is_repaired_beside_a_manual_revision_while_the_chart_cannot_be_used() {
     scene.settle();
     scene.truth("Irreconcilable");
     assert_eq!(scene.replicas(), Some(1));
+}
+
+#[test]
+fn a_release_of_another_chart_under_the_same_name_is_left_alone_while_values_cannot_be_read() {
+    let values = json!({"release": {"valuesFrom": [{"kind": "ConfigMap", "name": "values"}]}});
+    let mut scene = Scene::with(&json!({"replicas": 1}), &chart(&[]), &values);
+    let metadata = json!({"name": "values", "namespace": "shop"});
+    scene.cluster.create([json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"values.yaml": "{}"}})]).unwrap();
+    scene.settle();
+    assert_eq!(scene.statuses(), ["deployed"], "{}", scene.web()["status"]);
+    // Nobody looks: helm uninstall web, helm install web other/chart.
+    let mut release = scene.stored(1).release;
+    let record = release.chart.unwrap().get().replace("\"name\":\"site\"", "\"name\":\"site-of-others\"");
+    release.chart = Some(serde_json::value::RawValue::from_string(record).unwrap());
+    assert_eq!(release.chart_name().unwrap().name, "site-of-others");
+    helm_writes(&scene, &release);
+    let theirs = Patch::merge(&json!({"spec": {"replicas": 7}})).unwrap();
+    scene.cluster.kubectl().patch_ref::<Value>(&scene.deployment(), &theirs).unwrap();
+    let values = ObjectRef::new(Gvk::new("", "v1", "ConfigMap"), "shop", "values");
+    scene.cluster.kubectl().delete_ref(&values, &Default::default()).unwrap();
+    scene.runner.restart();
+    scene.settle();
+    scene.truth("Irreconcilable");
+    assert_eq!(scene.replicas(), Some(7));
+    scene.delete();
+    scene.settle();
+    assert_eq!(
+        (scene.get(&scene.object()), scene.statuses()),
+        (None, vec!["deployed"]),
+        "nor is it uninstalled"
+    );
 }
 
 #[test]

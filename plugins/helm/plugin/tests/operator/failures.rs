@@ -1,12 +1,12 @@
 //! What may go wrong during an install, and what is left of it.
 
 use pilothouse_sdk::{
-    ApiStatus, Gvk, KubeError, ObjectRef, Reason,
+    Gvk, ObjectRef,
     harness::{Fault, Verb},
 };
 use serde_json::json;
 
-use crate::scene::{DEPLOYMENT, Scene, chart};
+use crate::scene::{Scene, chart};
 
 #[test]
 fn a_failed_install_is_taken_away_and_not_repeated_at_once() {
@@ -321,37 +321,4 @@ fn an_install_that_waits_for_a_kind_is_stalled_in_time_and_goes_on_when_it_comes
     scene.cluster.define(&things("v2")).unwrap();
     scene.settle();
     assert_eq!(scene.statuses(), ["deployed"]);
-}
-
-#[test]
-fn a_field_that_the_cluster_does_not_know_is_left_out_and_told() {
-    let text = DEPLOYMENT.replace("spec:\n  replicas:", "spec:\n  replicaz: 3\n  replicas:");
-    let mut scene =
-        Scene::with(&json!({"replicas": 2}), &chart(&[("templates/deployment.yaml", &text)]), &json!({}));
-    let unknown = || {
-        let message = "failed to create typed patch object (shop/web; apps/v1, Kind=Deployment): \
-                       .spec.replicaz: field not declared in schema";
-        let status = ApiStatus { code: 500, reason: String::new(), message: message.to_owned() };
-        Fault::new(KubeError::Invalid(status)).verb(Verb::Apply).kind("Deployment")
-    };
-    scene.cluster.fail(unknown());
-    scene.settle();
-    assert_eq!((scene.statuses(), scene.replicas()), (vec!["deployed"], Some(2)));
-    assert_eq!(scene.get(&scene.deployment()).unwrap()["spec"].get("replicaz"), None);
-    let told = scene.events().into_iter().find(|(reason, _)| reason == "UnknownFields").unwrap().1;
-    assert_eq!(
-        told,
-        "the cluster does not know these fields of Deployment web, which are left out: .spec.replicaz"
-    );
-    scene.come_up();
-    scene.cluster.forget_calls();
-    scene.runner.wake(&scene.object(), Reason::Resync);
-    scene.settle();
-    assert!(scene.writes().is_empty(), "{:?}", scene.writes());
-    // Another instance learns it anew.
-    scene.runner.restart();
-    scene.cluster.fail(unknown());
-    scene.settle();
-    assert!(scene.writes().is_empty(), "{:?}", scene.writes());
-    scene.truth("Ready");
 }

@@ -106,12 +106,18 @@ fn what_a_hook_wrote_is_told_although_its_pods_go_before_it_has_failed() {
     let target = json!({"type": "FailureTarget", "status": "True", "reason": "DeadlineExceeded", "message": "too long"});
     scene.cluster.set_status(&scene.job("backup"), &json!({"active": 1, "conditions": [target]})).unwrap();
     scene.settle();
+    assert_eq!(scene.statuses(), ["deployed", "pending-upgrade"], "its pods are still at work");
+    assert_eq!(scene.truth("Reconciling").0, "WaitingForHook");
+    let pod = ObjectRef::new(Gvk::new("", "v1", "Pod"), NAMESPACE, "backup-1");
+    scene.cluster.kubectl().delete_ref(&pod, &Default::default()).unwrap();
+    scene.runner.restart();
+    scene.settle();
+    scene.fail("backup");
     assert_eq!(scene.statuses(), ["deployed", "failed"]);
     let (_, message) = scene.truth("ReleaseFailed");
-    assert!(
-        message.ends_with("job backup failed: DeadlineExceeded: too long; its log ends with:\ndisk is full"),
-        "{message}"
-    );
+    assert!(message.contains("job backup failed: BackoffLimitExceeded"), "{message}");
+    assert!(message.ends_with("; its log ends with:\ndisk is full"), "{message}");
+    assert_eq!(scene.history()[1].marks.last_words, None);
 }
 
 #[test]

@@ -4,7 +4,8 @@ use pilothouse_sdk::{Gvk, ObjectRef, Patch};
 use serde_json::{Value, json};
 
 use crate::by_hand::{helm_rollback, two_revisions};
-use crate::scene::{NAME, Scene, chart};
+use crate::scene::{DEPLOYMENT, NAME, Scene, chart};
+use crate::unknown_fields::unknown;
 
 fn diff(scene: &Scene) -> Value {
     let writes = scene.cluster.writes();
@@ -155,6 +156,22 @@ fn random_values_differ_only_where_an_upgrade_would_draw_new_ones() {
     assert_eq!(objects(&diff(&scene)), [""; 0]);
     scene.set(&json!({"replicas": 2}));
     assert_eq!(objects(&diff(&scene)), ["changed ConfigMap dice", "changed Deployment web"]);
+}
+
+#[test]
+fn fields_that_the_cluster_does_not_know_are_no_refusal() {
+    let text = DEPLOYMENT.replace("spec:\n  replicas:", "spec:\n  replicaz: 3\n  replicas:");
+    let files = chart(&[("templates/deployment.yaml", &text)]);
+    let mut scene = Scene::with(&json!({"replicas": 1}), &files, &json!({}));
+    scene.cluster.fail(unknown("Deployment", "/spec/replicaz"));
+    scene.settle();
+    assert_eq!(objects(&diff(&scene)), [""; 0]);
+    scene.set(&json!({"replicas": 2}));
+    let told = diff(&scene);
+    assert_eq!(objects(&told), ["changed Deployment web"]);
+    let deployment = object(&told, "Deployment");
+    assert_eq!(lines(deployment, "after", "before"), ["replicas: 2"]);
+    assert_eq!(deployment["note"], "without what the cluster does not know: .spec.replicaz");
 }
 
 #[test]

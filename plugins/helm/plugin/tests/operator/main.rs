@@ -35,5 +35,6 @@ mod strict;
 mod suspend;
 mod taken_over;
 mod uninstall;
+mod unknown_fields;
 mod upgrade;
 mod values_from;

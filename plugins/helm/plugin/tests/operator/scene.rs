@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use helm_release::{Entry, Stored, chunks_of, secret_name};
 use pilothouse_sdk::{
-    Condition, Gvk, Invocation, ObjectRef,
+    Condition, Gvk, Invocation, ObjectRef, Plugin,
     harness::{Cluster, Runner},
 };
 use serde_json::{Value, json};
@@ -124,6 +124,16 @@ impl Scene {
     }
 
     pub(crate) fn with(spec: &Value, files: &[(String, String)], settings: &Value) -> Self {
+        Self::played_by(helm_plugin::plugin, spec, files, settings)
+    }
+
+    /// With the plugin that this makes.
+    pub(crate) fn played_by(
+        plugin: impl Fn() -> Plugin + 'static,
+        spec: &Value,
+        files: &[(String, String)],
+        settings: &Value,
+    ) -> Self {
         let cluster = Cluster::new();
         cluster.define(&definition(&kind(), "webs")).unwrap();
         cluster
@@ -135,7 +145,7 @@ impl Scene {
             .unwrap();
         let mut binding = json!({"chart": "charts/site"});
         binding.as_object_mut().unwrap().extend(settings.as_object().unwrap().clone());
-        let runner = Runner::new(&cluster, helm_plugin::plugin)
+        let runner = Runner::new(&cluster, plugin)
             .manifest(include_str!("../../plugin.yaml"))
             .unwrap()
             .kind(kind(), FINALIZER)

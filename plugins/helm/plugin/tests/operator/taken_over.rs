@@ -16,7 +16,7 @@ const VALUES: &str = "replicas: 1\nimage: nginx\nextra: false\npassword: hunter2
 fn release_of(method: Option<ApplyMethod>) -> Scene {
     let text = DEPLOYMENT.replace(
         "metadata: {labels: {app: web}}",
-        "metadata: {labels: {app: web, known: {{ hasKey .Values \"nothing\" | quote }}}}",
+        "metadata: {labels: {app: web, known: {{ hasKey .Values \"nothing\" | quote }}}}\n  # {{ lookup \"v1\" \"ConfigMap\" \"shop\" \"settings\" | len }}",
     );
     let files = chart(&[("templates/deployment.yaml", &text), ("values.yaml", VALUES)]);
     let mut scene = Scene::with(&json!({}), &files, &json!({}));
@@ -52,6 +52,18 @@ fn what_helm_3_rendered_otherwise_is_taken_over_as_it_is_and_no_pod_is_restarted
     scene.set(&json!({"replicas": 2}));
     scene.settle();
     assert_eq!((scene.statuses(), known(&scene)), (vec!["superseded", "deployed"], json!("false")));
+}
+
+#[test]
+fn what_is_looked_up_beside_what_helm_3_rendered_restarts_no_pod() {
+    let mut scene = release_of(None);
+    scene.come_up();
+    let metadata = json!({"name": "settings", "namespace": "shop"});
+    scene.cluster.create([json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})]).unwrap();
+    scene.runner.wake(&scene.object(), Reason::Resync);
+    scene.settle();
+    assert_eq!((scene.statuses(), known(&scene)), (vec!["deployed"], json!("true")));
+    scene.truth("Ready");
 }
 
 #[test]

@@ -321,6 +321,16 @@ fn failures_are_forgotten_once_on_request_and_what_stands_well_is_kept() {
     assert_eq!(asked(history(Some("monday")), "a", None), held, "taking the words off asks for nothing");
     let keep = Decision::Keep { revision: 3, by_hand: false };
     assert_eq!(asked(history(None), "b", Some("monday")), keep);
+    let stuck = |reset: Option<&str>| {
+        let mut back = rolled_back(3, 1, Failed, "b");
+        (back.marks.attempt, back.marks.reset) = (7, reset.map(str::to_owned));
+        vec![ours(1, Superseded, "b"), failed(2, "a", Stage::Main, 1), back]
+    };
+    let waits = decided(stuck(None), "b");
+    assert!(matches!(waits, Decision::Hold { failed: 3, deployed: Some(1), .. }), "{waits:?}");
+    assert_eq!(asked(stuck(Some("monday")), "b", Some("monday")), waits);
+    let back = Decision::Rollback { failed: 3, to: 1, revision: 4, attempt: 1 };
+    assert_eq!(asked(stuck(None), "b", Some("monday")), back, "also the wait of a way back that failed");
     let install = || {
         vec![{
             let mut failure = failed(1, "a", Stage::Main, 1);
@@ -331,4 +341,29 @@ fn failures_are_forgotten_once_on_request_and_what_stands_well_is_kept() {
     let held = Decision::Hold { failed: 1, deployed: None, until: NEVER };
     assert_eq!(asked(install(), "a", None), held);
     assert_eq!(asked(install(), "a", Some("monday")), Decision::Install { revision: 2, attempt: 1 });
+}
+
+#[test]
+fn attempts_that_differ_in_what_they_found_in_the_cluster_are_counted_together() {
+    let remedy = Remedy { retries: Some(1), ..Remedy::default() };
+    let asked = |entries: Vec<Entry>, inputs, now| {
+        let (remembered, back, test, reset, now) = (None, None, None, None, at(now));
+        let wish = Wish { inputs, remembered, remedy, back, test, reset, now };
+        decide(&entries.into_iter().collect(), wish)
+    };
+    let history = |attempt| {
+        let failure = failed(2, "a+1", Stage::Main, attempt);
+        vec![ours(1, Superseded, "a"), failure, rolled_back(3, 1, Deployed, "a")]
+    };
+    let until = at(NOW - 5 + 30);
+    assert_eq!(asked(history(1), "a+2", NOW), Decision::Hold { failed: 2, deployed: Some(3), until });
+    let again = Decision::Upgrade { from: 3, revision: 4, attempt: 2 };
+    assert_eq!(asked(history(1), "a+2", NOW + 25), again);
+    let spent = Decision::Hold { failed: 2, deployed: Some(3), until: NEVER };
+    assert_eq!(asked(history(2), "a+3", NOW + 25), spent);
+    assert_eq!(asked(history(2), "b+3", NOW), Decision::Upgrade { from: 3, revision: 4, attempt: 1 });
+    assert_eq!(asked(history(2), "a", NOW), Decision::Keep { revision: 3, by_hand: false });
+    let between = history(1).into_iter().take(2).collect();
+    let back = Decision::Rollback { failed: 2, to: 1, revision: 3, attempt: 1 };
+    assert_eq!(asked(between, "a+2", NOW), back, "what it left is undone first");
 }

@@ -166,6 +166,8 @@ pub enum HookState {
         /// Whether a process of theirs is running.
         busy: bool,
     },
+    /// They are going to have failed: what is left of them is ending.
+    Failing,
     /// They came to a good end.
     Succeeded,
     /// They failed; the sentence says how.

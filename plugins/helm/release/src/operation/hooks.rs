@@ -11,6 +11,8 @@ const MOST_RUNS: u32 = 3;
 impl Operation {
     /// The hook's objects were looked at.
     pub fn seen(&mut self, state: HookState) {
+        // Who wrote that is gone when it has failed, and this call is over then.
+        self.dirty |= state == HookState::Failing && self.stored.marks.last_words != self.noted_words;
         self.step = Step::Seen(state);
     }
 
@@ -20,9 +22,15 @@ impl Operation {
         self.progress.attempt > 0 && self.is_past(self.expiry(hook))
     }
 
-    /// What a hook wrote that is overdue, for the words of its failure.
+    /// What a hook wrote that is overdue, fails or has failed, for the words of its failure. Nothing: what was heard before stays.
     pub fn heard(&mut self, words: String) {
-        self.last_words = words;
+        if !words.is_empty() {
+            self.stored.marks.last_words = Some(words);
+        }
+    }
+
+    fn last_words(&self) -> &str {
+        self.stored.marks.last_words.as_deref().unwrap_or_default()
     }
 
     /// Deletion of the hook's objects was asked for. `gone`: there is none left.
@@ -184,7 +192,11 @@ impl Operation {
             HookState::Other => self.fail_hook(place, &format!("{name} already exists")),
             HookState::Running { busy } => return self.wait(place, busy),
             HookState::Succeeded => self.succeed(place),
-            HookState::Failed(message) => self.fail_hook(place, &message),
+            HookState::Failing => return self.wait(place, true),
+            HookState::Failed(message) => {
+                let message = format!("{message}{}", self.last_words());
+                self.fail_hook(place, &message);
+            }
         }
         None
     }
@@ -224,7 +236,7 @@ impl Operation {
         let name = self.hook(place).map(|hook| format!("{} {}", hook.kind, hook.name)).unwrap_or_default();
         let timeout = self.timeout.and_then(|timeout| SignedDuration::try_from(timeout).ok());
         let timeout = timeout.unwrap_or_default();
-        format!("timed out waiting for the condition: {name} {how} after {timeout:#}{}", self.last_words)
+        format!("timed out waiting for the condition: {name} {how} after {timeout:#}{}", self.last_words())
     }
 
     fn abandon(&mut self, place: usize) {
@@ -234,6 +246,7 @@ impl Operation {
 
     fn complete(&mut self, place: usize, phase: HookPhase) {
         let now = self.now;
+        self.stored.marks.last_words = None;
         if let Some(hook) = self.stored.release.hooks.get_mut(place) {
             hook.last_run.completed_at = Some(now);
             hook.last_run.phase = phase;

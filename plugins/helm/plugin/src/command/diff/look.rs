@@ -17,6 +17,7 @@ use crate::{
     ownership,
     reconcile::Reconciliation,
     releases::Prepared,
+    undeclared::undeclared,
 };
 
 /// What would become of which object; those that stay as they are are left out.
@@ -95,19 +96,31 @@ impl Look<'_, '_> {
                 change.noted(format!("it exists and cannot be imported into the release: {why}")),
             ));
         }
+        // A definition that comes along may know them.
+        let (preview, unknown) = if undeclared(&preview).is_some() && !self.is_defined(reference) {
+            self.call.preview_known(item)
+        } else {
+            (preview, None)
+        };
         let after = match preview {
             Ok(after) => without_bookkeeping(after),
             Err(error) => return Ok(self.not_previewed(reference, item, live, &error)),
         };
-        let Some(live) = live else {
-            return Ok(Some(ObjectChange::new(Change::Added, reference, None, Some(after))));
-        };
-        if live == after {
+        if live.as_ref() == Some(&after) {
             return Ok(None);
         }
-        let drift = self.drift(reference, &live);
-        let change = ObjectChange::new(Change::Changed, reference, Some(live), Some(after));
-        Ok(Some(change.drifted(drift)))
+        let drift = live.as_ref().map_or_else(Vec::new, |live| self.drift(reference, live));
+        let change = if live.is_some() { Change::Changed } else { Change::Added };
+        let change = ObjectChange::new(change, reference, live, Some(after)).drifted(drift);
+        Ok(Some(match unknown {
+            Some(fields) => change.noted(format!("without what the cluster does not know: {fields}")),
+            None => change,
+        }))
+    }
+
+    /// Whether the release itself defines the kind of an object.
+    fn is_defined(&self, reference: &ObjectRef) -> bool {
+        self.defined.contains(&(reference.kind.group.clone(), reference.kind.kind.clone()))
     }
 
     fn live(&self, reference: &ObjectRef) -> Result<Option<Value>, Error> {
@@ -123,7 +136,7 @@ impl Look<'_, '_> {
         let repaired = self.before.as_ref().and_then(|before| {
             let at = before.references.iter().position(|known| objects::key(known) == key)?;
             let item = self.call.item_now(before, at, Purpose::Operation).ok()??;
-            self.call.kube().preview::<Value>(std::slice::from_ref(&*item), self.call.is_strict()).pop()?.ok()
+            self.call.preview_known(&item).0.ok()
         });
         repaired.map_or_else(Vec::new, |repaired| differing(live, &without_bookkeeping(repaired)))
     }
@@ -138,7 +151,6 @@ impl Look<'_, '_> {
     ) -> Option<ObjectChange> {
         let applied: Value = serde_json::from_str(&item.object).unwrap_or_default();
         let replaces = self.wanted.action == Action::Upgrade && self.call.annotations().upgrade_force;
-        let is_defined = self.defined.contains(&(reference.kind.group.clone(), reference.kind.kind.clone()));
         match error {
             KubeError::Denied(denial) => {
                 let before = self.recorded(reference).or(live);
@@ -158,7 +170,7 @@ impl Look<'_, '_> {
                 let note = format!("not asked of the API server, as the chart has it: {error}");
                 Some(ObjectChange::new(Change::Added, reference, None, Some(applied)).noted(note))
             }
-            KubeError::Invalid(_) if is_defined => {
+            KubeError::Invalid(_) if self.is_defined(reference) => {
                 let change = if live.is_some() { Change::Changed } else { Change::Added };
                 let note = "not asked of the API server: the release changes the definition of its kind";
                 Some(ObjectChange::new(change, reference, live, Some(applied)).noted(note))
