@@ -155,9 +155,12 @@ impl Play {
         true
     }
 
-    /// Cures what only people can cure: connections, and pods of nodes that are gone.
+    /// Cures what only people can cure: connections, nodes that have volumes, and pods of nodes that are gone.
     fn heal(&mut self) {
         self.accidents.clear();
+        for name in self.world.unreachable() {
+            self.fail(&Fault::RegainDisk(name));
+        }
         for name in self.world.pod_names() {
             let Some(pod) = self.world.objects.pods.get(&name) else { continue };
             if pod.node_lost {
@@ -183,7 +186,9 @@ impl Play {
             Step::LoseImage(version) => self.world.missing_images.push((*version).to_owned()),
             Step::Backup(uid) => {
                 let values = self.world.kept.iter().map(|(_, value)| *value).collect();
-                self.world.backup = Some(crate::world::Backup { uid: (*uid).to_owned(), values });
+                let deletions = self.world.deletions();
+                let backup = crate::world::Backup { uid: (*uid).to_owned(), values, deletions };
+                self.world.backup = Some(backup);
                 self.world.object_changed();
             }
             Step::World(_, change) => {
