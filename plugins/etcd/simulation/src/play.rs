@@ -131,9 +131,11 @@ impl Play {
 
     /// Is it time for the next step?
     fn is_over(&self) -> bool {
-        let relief = self.world.objects.owner.as_ref().and_then(|owner| owner.record.relief.as_ref());
+        let record = self.world.objects.owner.as_ref().map(|owner| &owner.record);
         // Space that could not be made is tried again every ten minutes.
-        let in_vain = relief.is_some_and(|relief| relief.in_vain);
+        let in_vain = record.is_some_and(|record| {
+            record.change.is_none() && record.relief.as_ref().is_some_and(|relief| relief.in_vain)
+        });
         let rest = self.world.now.duration_since(self.quiet_since) >= if in_vain { PAUSE } else { REST };
         self.haste.map_or(rest, |moments| moments == 0)
     }
