@@ -306,7 +306,7 @@ pub struct ReliefRecord {
     /// Members that are still to be defragmented.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pending: Vec<String>,
-    /// When it began. Without a sign that it may help by now it is not tried again for ten minutes.
+    /// When it began, or was over in vain. Without a sign that it may help by now it is not tried again for ten minutes.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub since: Timestamp,
     /// Was history compacted?

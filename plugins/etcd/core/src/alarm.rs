@@ -8,6 +8,7 @@ use crate::{
     decision::EventNote,
     member::Member,
     observed::{AlarmKind, Status},
+    rollout,
     situation::Situation,
     step::{LATER, SOON, Step},
     upgrade::Aim,
@@ -17,11 +18,17 @@ use crate::{
 const RETRY: SignedDuration = SignedDuration::from_mins(10);
 /// The same where something speaks for it: keys were deleted, or the quota is larger.
 const RETRY_SOON: SignedDuration = SignedDuration::from_secs(30);
+/// What people can do about it.
+pub(crate) const REMEDY: &str = "delete keys, or raise spec.options.quotaBackendBytes";
 /// etcd's quota when none is set.
 const DEFAULT_QUOTA: i64 = 2 * 1024 * 1024 * 1024;
 
 /// The next thing to do about it.
 pub(crate) fn step(situation: &Situation<'_>, aim: &Aim) -> Option<Step> {
+    if situation.observed.etcd.alarms.is_none() {
+        // They agree, so it passes. What is not answered is no word that there is none.
+        return Some(situation.wait(SOON, "AlarmsUnknown", "waiting for a word about alarms"));
+    }
     let raised = situation.has_alarm(AlarmKind::NoSpace);
     let Some(relief) = &situation.record.relief else { return raised.then(|| begin(situation)) };
     if !raised {
@@ -36,7 +43,15 @@ pub(crate) fn step(situation: &Situation<'_>, aim: &Aim) -> Option<Step> {
         return Some(situation.act(act, "AlarmRaised", compacting(relief.revision)));
     }
     match next(situation, &relief.pending) {
-        Next::None => Some(end(situation)),
+        Next::None => Some(match situation.first_unfit("") {
+            // A database that takes long to be defragmented goes on without us, and its member does not answer meanwhile.
+            Some(unfit) => situation.wait(
+                SOON,
+                "AlarmRaised",
+                format!("waiting for member {unfit} before it is said whether there is space"),
+            ),
+            None => end(situation),
+        }),
         Next::Waits(why) => Some(situation.wait(SOON, "AlarmRaised", why)),
         Next::Lead(act) => {
             Some(situation.act(act, "AlarmRaised", "moving the lead before the leader is defragmented"))
@@ -103,16 +118,19 @@ fn begin(situation: &Situation<'_>) -> Step {
 }
 
 fn end(situation: &Situation<'_>) -> Step {
-    let full =
-        situation.voters().find(|member| member.status().is_none_or(|status| is_full(situation, status)));
-    if let Some(member) = full {
-        let message = format!(
-            "The database of member {} is nearly full even after it was defragmented: delete keys, or raise spec.options.quotaBackendBytes",
-            member.name()
-        );
+    if let Some(name) = untouched(situation) {
+        let message = format!("the database of member {name} has to be defragmented again");
+        let again = |relief: &mut ReliefRecord| relief.pending = vec![name.clone()];
+        return situation
+            .note("AlarmRaised", message)
+            .remember(|record| record.relief.iter_mut().for_each(again));
+    }
+    if let Some(message) = no_use(situation) {
         let step = situation.stall("NoSpace", message.clone());
+        // It is tried again so long after its end: large databases take longer than that.
+        let over = |relief: &mut ReliefRecord| (relief.in_vain, relief.since) = (true, situation.now);
         return step
-            .remember(|record| record.relief.iter_mut().for_each(|relief| relief.in_vain = true))
+            .remember(|record| record.relief.iter_mut().for_each(over))
             .tell(EventNote::warning(event::ALARM, message));
     }
     let alarms = situation.observed.etcd.alarms.iter().flatten();
@@ -123,6 +141,35 @@ fn end(situation: &Situation<'_>) -> Step {
         }
         None => situation.wait(LATER, "AlarmRaised", "there is space again"),
     }
+}
+
+/// A member that is full of free pages: it ended before its database was defragmented.
+fn untouched(situation: &Situation<'_>) -> Option<String> {
+    let free = |status: &Status| is_full(situation, status) && status.db_in_use < status.db_size / 2;
+    let member = situation.voters().find(|member| member.status().is_some_and(free))?;
+    Some(member.name().to_owned())
+}
+
+/// Why the alarm would come again if it were taken back, if it would.
+fn no_use(situation: &Situation<'_>) -> Option<String> {
+    let full = |member: &&Member<'_>| member.status().is_some_and(|status| is_full(situation, status));
+    if let Some(member) = situation.voters().find(full) {
+        return Some(format!(
+            "The database of member {} is nearly full even after it was defragmented: {REMEDY}",
+            member.name()
+        ));
+    }
+    let member = situation.voters().find(|member| !is_quota_known(situation, member))?;
+    Some(format!(
+        "How large the database of member {} may grow is not known before its pod is as it is asked for",
+        member.name()
+    ))
+}
+
+/// Members before 3.6 do not tell their quota. It is the one that is asked for if their pods were made from that.
+fn is_quota_known(situation: &Situation<'_>, member: &Member<'_>) -> bool {
+    let tells = member.status().is_some_and(|status| status.db_quota.is_some());
+    tells || member.meant().is_some_and(|version| rollout::outdated(situation, member, version).is_none())
 }
 
 /// Is more than nine tenths of the quota taken?

@@ -231,8 +231,7 @@ fn rest(situation: &Situation<'_>, aim: &Aim) -> Step {
         (None, None) => match &situation.record.relief {
             Some(relief) if relief.in_vain => Standing::Stalled {
                 reason: "NoSpace",
-                message: "the database is nearly full: delete keys, or raise spec.options.quotaBackendBytes"
-                    .to_owned(),
+                message: format!("the database is nearly full: {}", alarm::REMEDY),
             },
             _ => Standing::Ready,
         },

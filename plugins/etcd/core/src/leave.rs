@@ -105,7 +105,9 @@ fn is_over(situation: &Situation<'_>, change: &Change, member: &Member<'_>) -> b
         }
         Some(LeaveReason::Dead) => member.is_healthy(),
         Some(LeaveReason::DataLost) => member.data() == Data::Present,
-        Some(LeaveReason::Corrupt) => !situation.is_corrupt(member),
+        Some(LeaveReason::Corrupt) => {
+            situation.observed.etcd.alarms.is_some() && !situation.is_corrupt(member)
+        }
         Some(LeaveReason::Abandoned) | None => false,
     }
 }

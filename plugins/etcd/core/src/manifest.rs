@@ -15,8 +15,9 @@ use serde_json::{Map, Value, json};
 
 pub use claim::{claim, claim_digest, storage_of};
 pub use pod::{PodRequest, Start, pod, pod_digest};
-pub use seeding::{PIECE, Snapshot, restored_revision};
+pub use seeding::{PIECE, Snapshot};
 pub use service::{children, client_selector};
+pub(crate) use trial::is_older;
 pub use trial::{TRIAL_SECONDS, Trial, Verdict};
 
 use crate::observed::Cluster;

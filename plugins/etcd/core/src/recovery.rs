@@ -4,17 +4,15 @@ use etcd_api::{RecoveryPolicy, SeedSource};
 
 use crate::{
     member::{Data, Member},
-    repair, seed,
+    seed,
     situation::{Situation, quorum},
     step::Step,
 };
 
-/// Voters whose data is there and can be reached, whether they run or not.
+/// Voters whose data is there, whether they run or not. A volume that no node has may be there as well: its node, or its zone, may
+/// come back. That it is gone for good is only known to who deletes its claim.
 pub(crate) fn possible(situation: &Situation<'_>) -> usize {
-    let there = |member: &&Member<'_>| {
-        matches!(member.data(), Data::Present | Data::Doomed | Data::Unborn)
-            && !repair::is_out_of_reach(situation, member)
-    };
+    let there = |member: &&Member<'_>| matches!(member.data(), Data::Present | Data::Doomed | Data::Unborn);
     situation.voters().filter(there).count()
 }
 

@@ -17,7 +17,7 @@ use crate::{
     naming::Place,
     observed::{Cluster, Observed},
     planted::{self, Defect},
-    recovery, rollout,
+    recovery, repair, rollout,
     situation::Situation,
     spec::SpecError,
     step::{LATER, Step},
@@ -158,6 +158,17 @@ fn recovering(record: &Record) -> Option<ConditionChange> {
     })
 }
 
+/// Whose data is on no node, and what to do about that.
+fn out_of_reach(situation: &Situation<'_>) -> Option<String> {
+    let away = situation.voters().filter(|member| repair::is_out_of_reach(situation, member));
+    let away: Vec<&str> = away.map(Member::name).collect();
+    let message = format!(
+        "no node has the volumes of {}: they can agree again once one has; delete the claims of volumes that are gone for good",
+        away.join(", ")
+    );
+    (!away.is_empty()).then_some(message)
+}
+
 /// Who is missing for a quorum, and whether they can come back.
 pub(crate) fn quorum_sentence(situation: &Situation<'_>) -> String {
     let (voters, needed) = (situation.voter_count(), situation.quorum());
@@ -173,7 +184,8 @@ pub(crate) fn quorum_sentence(situation: &Situation<'_>) -> String {
             voters - possible
         )
     } else {
-        "their data is there, so they can agree again once they run".to_owned()
+        out_of_reach(situation)
+            .unwrap_or_else(|| "their data is there, so they can agree again once they run".to_owned())
     };
     format!("{answer} of {voters} voters answer and {needed} have to agree ({missing}); {outlook}")
 }

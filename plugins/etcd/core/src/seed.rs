@@ -310,21 +310,15 @@ fn believe(situation: &Situation<'_>, change: &Change, member: &Member<'_>, stat
     step.tell(EventNote::normal(event::CLUSTER_RECOVERED, format!("Member {name} goes on with {from}")))
 }
 
-/// Why the data is not what was promised. What is restored has its revision moved on, and must not count as newer for that.
+/// Why the data is not what was promised. That of a member is whatever it has.
 fn is_older(
     situation: &Situation<'_>,
     change: &Change,
     member: &Member<'_>,
     status: &Status,
 ) -> Option<String> {
-    let revision = change.source.revision?;
-    let least = manifest::restored_revision(revision, member.meant().unwrap_or(situation.plan.version));
-    (status.revision < least).then(|| {
-        format!(
-            "a member on the data has revision {}, and from revision {revision} it would have {least}",
-            status.revision
-        )
-    })
+    let revision = change.source.revision.filter(|_| change.source.survivor.is_none())?;
+    manifest::is_older(status.revision, revision, member.meant().unwrap_or(situation.plan.version))
 }
 
 /// The new first member is not to be; the cluster goes on with what it has. What was made is cleaned up as of another

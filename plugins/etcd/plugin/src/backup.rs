@@ -19,7 +19,10 @@ use pilothouse_sdk::{
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::{object::Metadata, settings::Settings};
+use crate::{
+    object::Metadata,
+    settings::{self, Settings, Whose},
+};
 use place::Place;
 use source::Source;
 
@@ -49,13 +52,15 @@ impl Resource for BackupObject {
 }
 
 impl BackupObject {
-    /// The cluster that it is about, as far as it names it or its Service for clients.
+    /// The cluster that it is about, as far as it names it or its Service for clients: one of its own namespace.
     fn cluster(&self) -> Option<&str> {
         if let Some(cluster) = &self.spec.etcd_cluster {
             return Some(&cluster.name);
         }
         let (_, address) = self.spec.etcd_endpoints.first()?.split_once("://")?;
-        address.split(['.', ':', '/']).next()?.strip_suffix("-client")
+        let mut labels = address.split([':', '/']).next()?.split('.');
+        let name = labels.next()?.strip_suffix("-client")?;
+        labels.next().is_none_or(|namespace| namespace == self.metadata.namespace).then_some(name)
     }
 }
 
@@ -64,9 +69,8 @@ impl Reconciler for Backups {
 
     fn reconcile(&self, ctx: &Context, object: &BackupObject) -> Result<Outcome, Error> {
         let settings: Settings = ctx.config()?;
-        let ours = settings.is_responsible_with(ctx, &object.metadata, object.cluster())?;
-        if !ours.unwrap_or_else(|| settings.is_responsible(&object.metadata)) {
-            return Ok(Outcome::foreign());
+        if settings.whose(ctx, &object.metadata, object.cluster())?.is_others() {
+            return Ok(settings::foreign(&object.metadata, object.cluster()));
         }
         let known = object.status()?;
         let backup = match Backup::of(ctx, object)?.and_then(Backup::checked) {
@@ -94,9 +98,9 @@ impl Reconciler for Backups {
         }
         // Where the cluster went first, nobody knows any more who took them: then both delete what is left.
         let settings: Settings = ctx.config()?;
-        if settings.is_responsible_with(ctx, &object.metadata, object.cluster())? == Some(false) {
+        if settings.whose(ctx, &object.metadata, object.cluster())? == Whose::Others {
             // The finalizer of both is one: whoever took the backups takes it off when they are gone.
-            return Ok(Finalized::waiting(Outcome::foreign()));
+            return Ok(Finalized::waiting(settings::foreign(&object.metadata, object.cluster())));
         }
         let known = object.status()?;
         match Backup::of(ctx, object)? {

@@ -148,7 +148,7 @@ impl Call<'_> {
         }
         observed.hook.clone_from(&self.hook);
         let now = Timestamp::try_from(self.ctx.now()).unwrap_or_default();
-        let decision = decide(&cluster, &observed, now);
+        let mut decision = decide(&cluster, &observed, now);
         self.view = View::Live;
         if decision.act == Act::Look {
             return Ok(Next::Again(Box::new(decision)));
@@ -158,8 +158,8 @@ impl Call<'_> {
         }
         let changed = decision.record != observed.record;
         if changed {
-            if let Err(error) = self.write(&decision.record) {
-                return Ok(self.refused(&decision, &refused::by_kubernetes(&error)));
+            if let Err(refusal) = self.commit(&mut decision, None) {
+                return Ok(self.refused(&decision, &refusal));
             }
             publish(self.ctx, &decision.report.events);
         }
@@ -177,9 +177,9 @@ impl Call<'_> {
             return Ok(self.refused(&decision, &refusal));
         }
         if let Some(record) = settled(&decision.record, &decision.act)
-            && let Err(error) = self.write(&record)
+            && let Err(refusal) = self.commit(&mut decision, Some(record))
         {
-            return Ok(self.refused(&decision, &refused::by_kubernetes(&error)));
+            return Ok(self.refused(&decision, &refusal));
         }
         if changed || decision.act != Act::Nothing {
             return Ok(Next::Again(Box::new(decision)));
@@ -237,6 +237,19 @@ impl Call<'_> {
             }
             None => Ok(false),
         }
+    }
+
+    /// Writes the record of the decision, or the one that it has become. What is told from then on has what was written: it would be
+    /// taken back else.
+    fn commit(&mut self, decision: &mut Decision, became: Option<Record>) -> Result<(), Refusal> {
+        let record = became.unwrap_or_else(|| decision.record.clone());
+        self.write(&record).map_err(|error| refused::by_kubernetes(&error))?;
+        if self.object.record().is_ok_and(|kept| kept != record) {
+            return Err(Refusal::Forbidden(refused::FORGETFUL.to_owned()));
+        }
+        decision.report.status.record.clone_from(&record);
+        decision.record = record;
+        Ok(())
     }
 
     /// Writes the record, if the object is still the one that was read.

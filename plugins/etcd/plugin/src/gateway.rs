@@ -51,6 +51,15 @@ impl Gateway<'_> {
         Ok(alarms.into_iter().flatten().filter_map(alarm).collect())
     }
 
+    /// Does it read its own database? What it reads does not matter, nor whether it lets us.
+    pub(crate) fn reads(&self, member: &str, patience: Duration) -> Result<(), Refusal> {
+        let body = json!({"key": "AA==", "serializable": true, "count_only": true});
+        match self.post(member, "kv/range", &body, patience) {
+            Ok(_) | Err(Refusal::Etcd(_)) => Ok(()),
+            Err(refusal) => Err(refusal),
+        }
+    }
+
     /// One request to one member.
     pub(crate) fn post(
         &self,

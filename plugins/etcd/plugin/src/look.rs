@@ -77,7 +77,8 @@ pub(crate) fn look(ctx: &Context, object: &ClusterObject, record: Record, view: 
     };
     let begun = !observed.record.members.is_empty() || observed.record.cluster_id.is_some();
     let is_new = !begun && !observed.announced && !cluster.deleting;
-    let held_back = pending.holds_back().filter(|_| is_new);
+    let again = !cluster.deleting && pending.is_again(observed.record.change.as_ref());
+    let held_back = pending.holds_back().filter(|_| is_new || again);
     Ok(Seen { cluster, observed, speaker, held_back })
 }
 
@@ -179,7 +180,12 @@ fn is_on_no_node(message: &str) -> bool {
     let Some((_, against)) = message.split_once(" nodes are available: ") else { return false };
     let against = against.split(". ").next().unwrap_or_default().trim_end_matches('.');
     let elsewhere = |why: &str| ELSEWHERE.iter().any(|words| why.ends_with(words));
-    let reserved = |why: &str| why.contains("untolerated taint {node-role.kubernetes.io/");
+    // No pod was ever on those. Any other taint may be of today, and on the very node with the volume.
+    const RESERVED: [&str; 2] = [
+        "untolerated taint {node-role.kubernetes.io/control-plane",
+        "untolerated taint {node-role.kubernetes.io/master",
+    ];
+    let reserved = |why: &str| RESERVED.iter().any(|words| why.contains(words));
     let mut whys = against.split(", ");
     whys.clone().any(elsewhere) && whys.all(|why| elsewhere(why) || reserved(why))
 }
@@ -267,6 +273,7 @@ mod tests {
             "0/3 nodes are available: 1 node(s) were unschedulable, 2 node(s) had volume node affinity conflict.",
             "0/3 nodes are available: 1 node(s) had untolerated taint {node.kubernetes.io/unreachable: }, 2 node(s) had volume node affinity conflict.",
             "0/3 nodes are available: 1 node(s) had untolerated taint {node-role.kubernetes.io/control-plane: }, 2 Insufficient memory.",
+            "0/3 nodes are available: 1 node(s) had untolerated taint {node-role.kubernetes.io/infra: }, 2 node(s) had volume node affinity conflict.",
             "running PreBind plugin failed",
         ];
         for message in there {

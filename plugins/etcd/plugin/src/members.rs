@@ -33,7 +33,13 @@ pub(crate) fn ask(gateway: &Gateway<'_>, budget: &Budget<'_>, pods: &[Value], re
     let mut own = Vec::new();
     for (asked, pod) in running.iter().enumerate() {
         let Some(name) = pod.pointer("/metadata/name").and_then(Value::as_str) else { continue };
-        let answer = match gateway.status(name, budget.share(running.len() - asked)) {
+        let left = running.len() - asked;
+        let told = gateway.status(name, budget.share(left));
+        let told = told.and_then(|status| match may_be_blocked(record, name) {
+            true => gateway.reads(name, budget.share(left)).map(|()| status),
+            false => Ok(status),
+        });
+        let answer = match told {
             Ok(status) => Answer::Status(Box::new(status)),
             Err(refusal) => Answer::Nothing(refusal.to_string()),
         };
@@ -54,6 +60,15 @@ pub(crate) fn ask(gateway: &Gateway<'_>, budget: &Budget<'_>, pods: &[Value], re
     let list = members.ok().map(|members| MemberList { cluster_id, agreed, members });
     let alarms = if agreed { gateway.alarms(&name).ok() } else { None };
     Members { etcd: Etcd { list, answers, alarms }, speaker: Some(name) }
+}
+
+/// May its database be being defragmented still, longer than it was waited for? Before 3.6 a member tells of itself meanwhile, as if nothing
+/// were the matter.
+fn may_be_blocked(record: &Record, name: &str) -> bool {
+    let relief = record.relief.as_ref().filter(|relief| relief.compacted && !relief.in_vain);
+    let schedule = record.defragmentation.as_ref();
+    let pending = relief.map(|relief| &relief.pending).or(schedule.map(|run| &run.pending));
+    pending.is_some_and(|pending| !pending.iter().any(|other| other == name))
 }
 
 /// Has it an address, and a container that was started?

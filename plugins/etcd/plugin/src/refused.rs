@@ -3,6 +3,9 @@
 use etcd_core::refusal::Refusal;
 use pilothouse_sdk::{HttpError, HttpErrorKind, KubeError};
 
+/// Why nothing is done where what is written down does not stay there: it would be done again and again.
+pub(crate) const FORGETFUL: &str = "the definitions of the etcd kinds are older than the operator, so what it has to remember is dropped: apply those that came with it";
+
 /// Of a request to the API server.
 pub(crate) fn by_kubernetes(error: &KubeError) -> Refusal {
     let why = error.to_string();

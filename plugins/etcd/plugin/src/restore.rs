@@ -1,21 +1,20 @@
 //! One `EtcdRestore`: the backup is read and checked before anything of the cluster is touched; then it is sent to the pod of a
 //! new first member, and the cluster moves over once that one answers.
 
+mod pending;
+
 use etcd_api::{Artefact, EtcdRestoreSpec, RestoreState, RestoreStatus, names};
 use etcd_core::{
-    RestoreOrder,
     backup::{
         Key,
         snapshot::{self, SnapshotError},
     },
     manifest, naming,
-    observed::Cluster,
-    spec::Plan,
     version::Version,
 };
 use pilothouse_sdk::{
-    BlobErrorKind, Context, Error, Event, Gvk, HttpRequest, Kube, KubeError, ObjectRef, Outcome, Progress,
-    Proof, Reconciler, Resource, Transfer, TransferState, Watch, merge_difference,
+    BlobErrorKind, Context, Error, Event, Gvk, HttpRequest, ObjectRef, Outcome, Progress, Proof, Reconciler,
+    Resource, Transfer, TransferState, Watch, merge_difference,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -23,12 +22,16 @@ use serde_json::Value;
 use crate::{
     backup::place::{self, Place},
     object::{self, ClusterObject, Metadata},
-    settings::Settings,
+    refused,
+    settings::{self, Settings},
 };
+use pending::unfit;
+pub(crate) use pending::{Pending, pending};
 
 /// When to go on after something was written down, and when to look again at what tells nobody.
 const AT_ONCE: std::time::Duration = std::time::Duration::from_millis(50);
 const SOON: std::time::Duration = std::time::Duration::from_secs(2);
+const LATER: std::time::Duration = std::time::Duration::from_secs(30);
 const CHECK: &str = "check";
 
 /// Brings `EtcdRestore`s to what they ask for.
@@ -54,78 +57,6 @@ pub(crate) fn reference(namespace: &str, cluster: &str) -> ObjectRef {
     ObjectRef::new(kind(), namespace, cluster)
 }
 
-/// What there is to restore into a cluster.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Pending {
-    /// Nothing.
-    Nothing,
-    /// A backup that is still being looked at.
-    Unchecked,
-    /// A backup that was refused.
-    Refused(String),
-    /// A backup that waits for its first member.
-    Checked(RestoreOrder),
-}
-
-impl Pending {
-    /// The backup that was checked.
-    pub(crate) fn order(self) -> Option<RestoreOrder> {
-        match self {
-            Self::Checked(order) => Some(order),
-            Self::Nothing | Self::Unchecked | Self::Refused(_) => None,
-        }
-    }
-
-    /// Why a cluster that is not there yet is not begun, if it is not: empty is not what was meant then.
-    pub(crate) fn holds_back(&self) -> Option<Outcome> {
-        match self {
-            Self::Nothing | Self::Checked(_) => None,
-            Self::Unchecked => {
-                let message = "waiting until the backup that is to be its data was looked at";
-                Some(Outcome::progressing("AwaitingRestore", message))
-            }
-            Self::Refused(why) => {
-                let message = format!("its EtcdRestore failed ({why}); delete that to begin without data");
-                Some(Outcome::stalled("RestoreFailed", message))
-            }
-        }
-    }
-}
-
-/// What there is to restore into a cluster.
-///
-/// # Errors
-/// What the API server answered.
-pub(crate) fn pending(kube: &Kube, cluster: &Cluster) -> Result<Pending, KubeError> {
-    let found: Option<RestoreObject> = kube.get_ref(&reference(&cluster.namespace, &cluster.name))?;
-    let Some(object) = found else { return Ok(Pending::Nothing) };
-    let Ok(status) = object.status() else { return Ok(Pending::Nothing) };
-    Ok(match (status.state, status.artefact) {
-        // It becomes part of a script in the pod, and a status can be written by more people than pods.
-        (Some(RestoreState::Seeding), Some(artefact)) if is_sha256(&artefact.sha256) => {
-            if let Some(why) = unfit(&artefact, cluster) {
-                return Ok(Pending::Refused(why));
-            }
-            let Artefact { sha256, revision, .. } = artefact;
-            Pending::Checked(RestoreOrder { uid: object.metadata.uid, sha256, revision })
-        }
-        (Some(RestoreState::Seeding), _) => Pending::Refused("its status tells no hash".to_owned()),
-        (None | Some(RestoreState::Checking), _) => Pending::Unchecked,
-        (Some(RestoreState::Failed), _) => Pending::Refused(status.reason),
-        _ => Pending::Nothing,
-    })
-}
-
-/// Why no member of the cluster reads the backup, if none does.
-fn unfit(artefact: &Artefact, cluster: &Cluster) -> Option<String> {
-    let version = artefact.etcd_version.parse().ok()?;
-    snapshot::unreadable(version, Plan::of(cluster).ok()?.version)
-}
-
-fn is_sha256(text: &str) -> bool {
-    text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
-}
-
 impl Resource for RestoreObject {
     fn gvk() -> Option<Gvk> {
         Some(kind())
@@ -143,9 +74,8 @@ impl Reconciler for Restores {
     fn reconcile(&self, ctx: &Context, object: &RestoreObject) -> Result<Outcome, Error> {
         let settings: Settings = ctx.config()?;
         let cluster = Some(object.spec.etcd_cluster.name.as_str());
-        let ours = settings.is_responsible_with(ctx, &object.metadata, cluster)?;
-        if !ours.unwrap_or_else(|| settings.is_responsible(&object.metadata)) {
-            return Ok(Outcome::foreign());
+        if settings.whose(ctx, &object.metadata, cluster)?.is_others() {
+            return Ok(settings::foreign(&object.metadata, cluster));
         }
         let status = object.status()?;
         match status.state {
@@ -230,7 +160,9 @@ fn check(
         }
         Err(error) => return Ok(object.failed(status, error.message)),
     };
-    let status = RestoreStatus { state: Some(RestoreState::Checking), ..status };
+    let again = status.state == Some(RestoreState::Seeding);
+    let state = Some(if again { RestoreState::Seeding } else { RestoreState::Checking });
+    let status = RestoreStatus { state, ..status };
     match progress.state.clone() {
         TransferState::Running => {
             let message = format!("the backup is being read: {} bytes so far", progress.bytes);
@@ -246,9 +178,13 @@ fn check(
             ctx.blob().forget(CHECK);
             let artefact = Some(artefact(object, place, &progress, version));
             let status = RestoreStatus { state: Some(RestoreState::Seeding), artefact, ..status };
-            let outcome =
-                Outcome::progressing("Seeding", "the backup is whole; the first member is being made");
-            Ok(object.watched(object.told(outcome.requeue_after(AT_ONCE), &status)))
+            let (message, next) = match again {
+                false => ("the backup is whole; the first member is being made", AT_ONCE),
+                // It was found out before and is not there: who drops it once does so again.
+                true => (refused::FORGETFUL, LATER),
+            };
+            let outcome = Outcome::progressing("Seeding", message).requeue_after(next);
+            Ok(object.watched(object.told(outcome, &status)))
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use etcd_api::names::SCOPE_ANNOTATION;
 use etcd_core::scope;
-use pilothouse_sdk::{Context, Error, ObjectRef};
+use pilothouse_sdk::{Context, Error, ObjectRef, Outcome, Watch};
 use serde::Deserialize;
 
 use crate::object::{self, Metadata};
@@ -26,23 +26,57 @@ impl Settings {
         self.cluster_wide.is_none_or(|wide| scope::is_responsible(wide, &metadata.annotations))
     }
 
-    /// The same of an object that is about a cluster of its namespace: it goes with that, unless it says itself whose it is. None: the
-    /// cluster is not there.
+    /// The same of an object that is about a cluster of its namespace: it goes with that, unless it says itself whose it is.
     ///
     /// # Errors
     /// The cluster cannot be read.
-    pub(crate) fn is_responsible_with(
+    pub(crate) fn whose(
         &self,
         ctx: &Context,
         metadata: &Metadata,
         cluster: Option<&str>,
-    ) -> Result<Option<bool>, Error> {
+    ) -> Result<Whose, Error> {
         let says = self.cluster_wide.is_none() || metadata.annotations.contains_key(SCOPE_ANNOTATION);
-        let Some(name) = cluster.filter(|_| !says) else { return Ok(Some(self.is_responsible(metadata))) };
-        let reference = ObjectRef::new(object::kind(), metadata.namespace.as_str(), name);
-        let found: Option<Found> = ctx.kube().get_ref(&reference)?;
-        Ok(found.map(|found| self.is_responsible(&found.metadata)))
+        let whose = |metadata: &Metadata| match self.is_responsible(metadata) {
+            true => Whose::Ours,
+            false => Whose::Others,
+        };
+        let Some(name) = cluster.filter(|_| !says) else { return Ok(whose(metadata)) };
+        let found: Option<Found> = ctx.kube().get_ref(&reference(metadata, name))?;
+        Ok(match (found, whose(metadata)) {
+            (Some(found), _) => whose(&found.metadata),
+            (None, Whose::Ours) => Whose::Ours,
+            (None, _) => Whose::OthersWithoutCluster,
+        })
     }
+}
+
+/// Whose an object is that is about a cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Whose {
+    /// This operator's.
+    Ours,
+    /// Another one's.
+    Others,
+    /// Another one's as long as its cluster is not there.
+    OthersWithoutCluster,
+}
+
+impl Whose {
+    /// Is it another operator's now?
+    pub(crate) fn is_others(self) -> bool {
+        matches!(self, Self::Others | Self::OthersWithoutCluster)
+    }
+}
+
+fn reference(metadata: &Metadata, cluster: &str) -> ObjectRef {
+    ObjectRef::new(object::kind(), metadata.namespace.as_str(), cluster)
+}
+
+/// It is another operator's, until its cluster says something else: whose that is may be known only later.
+pub(crate) fn foreign(metadata: &Metadata, cluster: Option<&str>) -> Outcome {
+    let watches = cluster.map(|name| Watch::object(reference(metadata, name)));
+    watches.into_iter().fold(Outcome::foreign(), Outcome::watch)
 }
 
 /// What is read of a cluster.

@@ -76,18 +76,20 @@ impl World {
         let Some(token) = &boot.new else { return self.join(boot, version) };
         let cluster = hash(&[&boot.own_url, token]);
         let member = hash(&[&boot.own_url, token, "member"]);
-        let (values, moved) = match (&boot.survivor, boot.backup, &self.backup) {
+        let (values, moved, deletions) = match (&boot.survivor, boot.backup, &self.backup) {
             (Some(survivor), _, _) => {
                 if self.connected(survivor).is_none() {
                     return Start::Waits;
                 }
                 let state = self.state(survivor);
-                (state.values.clone(), state.moved + boot.moved)
+                (state.values.clone(), state.moved + boot.moved, state.deletions)
             }
-            (None, true, Some(backup)) => (backup.values.clone(), boot.moved),
+            (None, true, Some(backup)) => (backup.values.clone(), boot.moved, backup.deletions),
             (None, true, None) => return Start::Waits,
-            (None, false, _) => (Vec::new(), 0),
+            (None, false, _) => (Vec::new(), 0, 0),
         };
+        // Before 3.5.16 nothing is left of deletions when history is forgotten, and the newest revision that is left counts.
+        let forgets = version.minor == 5 && version.patch < 16;
         let add = What::Add { id: member, peer_url: boot.own_url.clone(), learner: false };
         let whats = std::iter::once(add).chain(values.into_iter().map(What::Write));
         let mut disk = Disk {
@@ -98,7 +100,8 @@ impl World {
             ..Disk::default()
         };
         whats.for_each(|what| disk.push(Entry { term: 1, what }));
-        Rc::make_mut(&mut disk.state).moved = moved;
+        let state = Rc::make_mut(&mut disk.state);
+        (state.moved, state.deletions) = (moved, if forgets { 0 } else { deletions });
         Start::Runs(Box::new(disk))
     }
 
@@ -151,8 +154,13 @@ impl World {
                 found.crashed = None;
                 found.seen.waiting = None;
                 found.seen.phase = etcd_core::observed::PodPhase::Running;
-                found.process =
-                    Some(Process { version, quota: found.boot.quota, connected: true, settled: false });
+                found.process = Some(Process {
+                    version,
+                    quota: found.boot.quota,
+                    connected: true,
+                    settled: false,
+                    defragmented: None,
+                });
                 let begun = found.boot.new.is_some();
                 let identity = disk.identity;
                 if let Some(own) = self.disk_mut(pod) {

@@ -14,6 +14,8 @@ use crate::{
 };
 
 const OLD: &str = "3.5.35";
+/// It forgets deletions with history.
+const FORGETFUL: &str = "3.5.12";
 const MIDDLE: &str = "3.6.16";
 const NEW: &str = "3.7.3";
 
@@ -118,15 +120,10 @@ fn mishaps(claims: bool) -> Vec<Scene> {
     let scenes = [
         make("no space", 3, MIDDLE, claims, fault(|_| Fault::Fill, Who::Leader)),
         make("keys fill the database", 3, MIDDLE, claims, {
-            let larger = |spec: &mut EtcdClusterSpec| {
-                let quota_backend_bytes = Some(8 * 1024 * 1024 * 1024);
-                spec.options = Some(EtcdOptions { quota_backend_bytes, ..EtcdOptions::default() });
-            };
-            vec![
-                keys_fill_it(),
-                Step::Fault(|_| Fault::Fill, Who::Leader),
-                Step::Spec("a larger quota", larger),
-            ]
+            vec![keys_fill_it(), Step::Fault(|_| Fault::Fill, Who::Leader), larger_quota()]
+        }),
+        make("keys fill the database of a version that tells no quota", 3, OLD, claims, {
+            vec![keys_fill_it(), Step::Fault(|_| Fault::Fill, Who::Leader), larger_quota()]
         }),
         make("keys fill the database and are deleted", 3, MIDDLE, claims, {
             let delete = Step::World("keys are deleted", |world| {
@@ -165,6 +162,13 @@ fn mishaps(claims: bool) -> Vec<Scene> {
 
 fn keys_fill_it() -> Step {
     Step::World("keys are what fills the database", |world| world.live = QUOTA)
+}
+
+fn larger_quota() -> Step {
+    Step::Spec("a larger quota", |spec| {
+        let quota_backend_bytes = Some(8 * 1024 * 1024 * 1024);
+        spec.options = Some(EtcdOptions { quota_backend_bytes, ..EtcdOptions::default() });
+    })
 }
 
 fn deletions(claims: bool) -> Vec<Scene> {
@@ -266,6 +270,18 @@ fn recoveries() -> Vec<Scene> {
     let two_gone = || vec![Step::Fault(Fault::DeletePod, Who::Followers(2))];
     let all_lost = || vec![Step::Fault(Fault::LoseClaim, Who::All)];
     let disks = |count| vec![Step::Fault(Fault::LoseDisk, Who::Followers(count))];
+    let given_up = || {
+        let give_up = Step::World("claims of disks that are lost are deleted", |world| {
+            world.unreachable().into_iter().for_each(|name| world.fail(&Fault::LoseClaim(name)));
+        });
+        vec![Step::Fault(Fault::LoseDisk, Who::Followers(2)), give_up]
+    };
+    let deleted_keys = || {
+        Step::World("keys are deleted", |world| {
+            let _ = world.delete_keys();
+        })
+    };
+    let forgotten = |step| vec![deleted_keys(), step];
     let restored = || vec![Step::Backup("r-0"), Step::Fault(Fault::LoseClaim, Who::All), Step::Backup("r-1")];
     let scenes = [
         make("two of three lose their data", 3, MIDDLE, true, two_lost()),
@@ -274,6 +290,21 @@ fn recoveries() -> Vec<Scene> {
         make("the disk of one is lost with its node", 3, MIDDLE, true, disks(1)),
         make("the disks of two of three are lost with their nodes", 3, MIDDLE, true, disks(2)),
         opted(make("the disks of two of three are lost with their nodes", 3, MIDDLE, true, disks(2))),
+        opted(make("disks of two of three are lost and given up", 3, MIDDLE, true, given_up())),
+        opted(make(
+            "keys are deleted before two of three lose their data",
+            3,
+            FORGETFUL,
+            true,
+            forgotten(Step::Fault(Fault::LoseClaim, Who::Followers(2))),
+        )),
+        make(
+            "keys are deleted before a backup is restored",
+            3,
+            FORGETFUL,
+            true,
+            forgotten(Step::Backup("r-1")),
+        ),
         opted(make("two of three lose their data", 3, MIDDLE, true, two_lost())),
         opted(make("two of three are gone", 3, MIDDLE, false, two_gone())),
         opted(make("all lose their data", 3, MIDDLE, true, all_lost())),

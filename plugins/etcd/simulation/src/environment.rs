@@ -43,6 +43,10 @@ pub enum Happening {
     Version(Id),
     /// A storage format is brought to what the members agreed on.
     Storage(String),
+    /// A database was defragmented.
+    Defragmented(String),
+    /// A write finds no room.
+    Full(String),
     /// Other plugins are done with preparing, or cannot.
     Prepared,
     /// A client writes a value.
@@ -100,6 +104,9 @@ impl World {
                 if process.version != pod.tagged() {
                     all.push(Happening::Replace(own()));
                 }
+                if process.defragmented.is_some_and(|end| end <= self.now) {
+                    all.push(Happening::Defragmented(own()));
+                }
                 self.of_running(name, process.settled, all);
             }
         }
@@ -147,6 +154,9 @@ impl World {
         let state = self.state(&leader);
         if state.member(member).is_some_and(|listed| listed.name.is_empty()) {
             all.push(Happening::Publish(own()));
+        }
+        if self.is_full(name) {
+            all.push(Happening::Full(own()));
         }
         if self.next_storage(name).is_some() {
             all.push(Happening::Storage(own()));
@@ -279,6 +289,12 @@ impl World {
             Happening::Storage(pod) => {
                 if let (Some(minor), Some(disk)) = (self.next_storage(pod), self.disk_mut(pod)) {
                     disk.storage = minor;
+                }
+            }
+            Happening::Defragmented(pod) => self.defragmented(pod),
+            Happening::Full(pod) => {
+                if let Some((cluster, member)) = self.identity(pod) {
+                    let _ = self.propose(cluster, What::Alarm(member, AlarmKind::NoSpace, true));
                 }
             }
             Happening::Prepared => {

@@ -219,7 +219,7 @@ impl World {
         Ok(())
     }
 
-    /// Gives free pages back.
+    /// Begins to give free pages back. It goes on whether anybody waits for it or not.
     ///
     /// # Errors
     /// As etcd tells them.
@@ -231,10 +231,24 @@ impl World {
         if learner {
             return Err("etcdserver: rpc not supported for learner");
         }
+        let end = self.now + self.defragmentation;
+        self.each_pod(pod, |pod| pod.process.iter_mut().for_each(|process| process.defragmented = Some(end)));
+        Ok(())
+    }
+
+    /// Free pages were given back.
+    pub fn defragmented(&mut self, pod: &str) {
+        self.each_pod(pod, |pod| pod.process.iter_mut().for_each(|process| process.defragmented = None));
         if let Some(disk) = self.disk_mut(pod) {
             disk.db_size = disk.db_in_use;
         }
-        Ok(())
+    }
+
+    /// Does a database have no room for what clients write all the time, and was that not noticed yet?
+    pub fn is_full(&self, pod: &str) -> bool {
+        let Some((process, disk)) = self.connected(pod).zip(self.disk(pod)) else { return false };
+        let alarms = &disk.state.alarms;
+        disk.db_size >= process.quota && alarms.is_empty() && self.serves(pod)
     }
 
     /// Takes an alarm back.

@@ -23,8 +23,10 @@ pub enum Fault {
     LoseNode(String),
     /// The pod of a node that is gone is cleared away.
     ForcePod(String),
-    /// The node is deleted, its pod with it, and the volume was on its disk.
+    /// The node is deleted, its pod with it, and no other one has the volume.
     LoseDisk(String),
+    /// A node has the volume again.
+    RegainDisk(String),
     /// Somebody deletes claim and pod.
     LoseClaim(String),
     /// The member is cut off from the others.
@@ -106,6 +108,9 @@ impl World {
                 self.objects.pods.remove(pod);
                 self.objects.claim_mut(pod).into_iter().for_each(|claim| claim.unreachable = true);
             }
+            Fault::RegainDisk(pod) => {
+                self.objects.claim_mut(pod).into_iter().for_each(|claim| claim.unreachable = false);
+            }
             Fault::LoseClaim(pod) => {
                 self.objects.pods.remove(pod);
                 self.objects.claims.remove(pod);
@@ -159,12 +164,11 @@ impl World {
         }
     }
 
-    /// All volumes that are there and will stay.
+    /// All volumes that are there and will stay, whether a node has them now or not.
     fn volumes(&self) -> Vec<&Disk> {
         let pods = self.objects.pods.values();
         let own = pods.filter(|pod| !pod.claim && pod.seen.terminating.is_none() && !pod.seen.is_over());
-        let claims =
-            self.objects.claims.values().filter(|claim| !claim.seen.terminating && !claim.unreachable);
+        let claims = self.objects.claims.values().filter(|claim| !claim.seen.terminating);
         own.map(|pod| &pod.own).chain(claims.map(|claim| &claim.disk)).collect()
     }
 

@@ -62,6 +62,8 @@ pub struct Process {
     pub connected: bool,
     /// It has been connected for longer than five seconds.
     pub settled: bool,
+    /// When its database will have been defragmented.
+    pub defragmented: Option<Timestamp>,
 }
 
 impl SimPod {
@@ -110,7 +112,7 @@ impl SimPod {
             own_url: option("initial-advertise-peer-urls").ok_or("the pod has no address for peers")?,
             backup: fetch.is_some() && survivor.is_none(),
             survivor,
-            quota: option("quota-backend-bytes").and_then(|bytes| bytes.parse().ok()).map_or(QUOTA, quota_of),
+            quota: option("quota-backend-bytes").and_then(|bytes| bytes.parse().ok()).unwrap_or(QUOTA),
             moved: moved.unwrap_or(0),
         };
         Ok(Self {
@@ -130,12 +132,6 @@ impl SimPod {
     pub fn tagged(&self) -> &str {
         self.seen.image.rsplit_once(":v").map_or("", |(_, version)| version)
     }
-}
-
-/// A quota in bytes as databases are counted here: etcd's own default is the one of those that are told none.
-fn quota_of(bytes: i64) -> i64 {
-    const DEFAULT: i64 = 2 * 1024 * 1024 * 1024;
-    bytes.saturating_mul(QUOTA) / DEFAULT
 }
 
 fn command(container: &Value, pointer: &str) -> Vec<String> {

@@ -28,7 +28,7 @@ pub fn observe(world: &World, objects: &Objects, view: View) -> Option<(Cluster,
     let restore = world.backup.as_ref().map(|backup| RestoreOrder {
         uid: backup.uid.clone(),
         sha256: "0".repeat(64),
-        revision: i64::try_from(backup.values.len()).unwrap_or(i64::MAX),
+        revision: backup.revision(),
     });
     let observed = Observed {
         view,
@@ -84,6 +84,9 @@ fn answer(world: &World, pod: &str) -> Answer {
     else {
         return Answer::Nothing("connection refused".to_owned());
     };
+    if world.defragments(pod) {
+        return Answer::Nothing("it took too long".to_owned());
+    }
     let leader = world.follows(pod);
     let state =
         world.leader(cluster_id).map_or_else(|| Rc::clone(&disk.state), |(leader, _)| world.state(&leader));
@@ -102,7 +105,7 @@ fn answer(world: &World, pod: &str) -> Answer {
         learner,
         db_size: disk.db_size,
         db_in_use: disk.db_in_use,
-        db_quota: Some(process.quota),
+        db_quota: new_enough.then_some(process.quota),
         downgrade: state.downgrade.filter(|_| new_enough).map(|minor| format!("3.{minor}.0")),
     }))
 }

@@ -131,9 +131,11 @@ impl Play {
 
     /// Is it time for the next step?
     fn is_over(&self) -> bool {
-        let relief = self.world.objects.owner.as_ref().and_then(|owner| owner.record.relief.as_ref());
+        let record = self.world.objects.owner.as_ref().map(|owner| &owner.record);
         // Space that could not be made is tried again every ten minutes.
-        let in_vain = relief.is_some_and(|relief| relief.in_vain);
+        let in_vain = record.is_some_and(|record| {
+            record.change.is_none() && record.relief.as_ref().is_some_and(|relief| relief.in_vain)
+        });
         let rest = self.world.now.duration_since(self.quiet_since) >= if in_vain { PAUSE } else { REST };
         self.haste.map_or(rest, |moments| moments == 0)
     }
@@ -155,9 +157,12 @@ impl Play {
         true
     }
 
-    /// Cures what only people can cure: connections, and pods of nodes that are gone.
+    /// Cures what only people can cure: connections, nodes that have volumes, and pods of nodes that are gone.
     fn heal(&mut self) {
         self.accidents.clear();
+        for name in self.world.unreachable() {
+            self.fail(&Fault::RegainDisk(name));
+        }
         for name in self.world.pod_names() {
             let Some(pod) = self.world.objects.pods.get(&name) else { continue };
             if pod.node_lost {
@@ -183,7 +188,9 @@ impl Play {
             Step::LoseImage(version) => self.world.missing_images.push((*version).to_owned()),
             Step::Backup(uid) => {
                 let values = self.world.kept.iter().map(|(_, value)| *value).collect();
-                self.world.backup = Some(crate::world::Backup { uid: (*uid).to_owned(), values });
+                let deletions = self.world.deletions();
+                let backup = crate::world::Backup { uid: (*uid).to_owned(), values, deletions };
+                self.world.backup = Some(backup);
                 self.world.object_changed();
             }
             Step::World(_, change) => {

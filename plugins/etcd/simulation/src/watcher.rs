@@ -123,6 +123,9 @@ impl World {
         if voters > 2 && working.len() - 1 < state.quorum() {
             self.violate(format!("{how} {pod} and takes the quorum away"));
         }
+        if working.iter().any(|other| other != pod && self.defragments(other)) {
+            self.violate(format!("{how} {pod} while the database of another voter is defragmented"));
+        }
         let leads = self.leader(cluster).is_some_and(|(leader, _)| leader == pod);
         let unready = working.iter().any(|other| other != pod && !self.ready(other));
         if voters > 1 && unready {

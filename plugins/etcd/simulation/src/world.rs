@@ -22,8 +22,8 @@ pub const NAME: &str = "example";
 pub const NAMESPACE: &str = "default";
 /// Its uid.
 pub const UID: &str = "5a3f";
-/// The quota of every database.
-pub const QUOTA: i64 = 1000;
+/// The quota of every database that is told none: etcd's own.
+pub const QUOTA: i64 = 2 * 1024 * 1024 * 1024;
 
 /// So many states of the objects caches may show, the newest included.
 const REMEMBERED: usize = 12;
@@ -49,6 +49,8 @@ pub struct World {
     pub counter: u64,
     /// What databases take up when history is forgotten.
     pub live: i64,
+    /// How long a database takes to be defragmented.
+    pub defragmentation: SignedDuration,
     /// Values that clients were told are kept, by cluster.
     pub kept: Vec<(Id, u32)>,
     /// How many faults there were.
@@ -102,6 +104,15 @@ pub struct Backup {
     pub uid: String,
     /// Values in it.
     pub values: Vec<u32>,
+    /// How many keys had been deleted.
+    pub deletions: i64,
+}
+
+impl Backup {
+    /// The newest revision of it.
+    pub fn revision(&self) -> i64 {
+        i64::try_from(self.values.len()).unwrap_or(i64::MAX).saturating_add(self.deletions)
+    }
 }
 
 impl World {
@@ -132,6 +143,7 @@ impl World {
             full: false,
             counter: 0,
             live: QUOTA / 4,
+            defragmentation: SignedDuration::from_secs(20),
             kept: Vec::new(),
             faults: 0,
             destroyed: Vec::new(),
@@ -238,6 +250,18 @@ impl World {
         self.disk(pod).map(|disk| Rc::clone(&disk.state)).unwrap_or_default()
     }
 
+    /// How many keys clients have deleted, as its leader knows.
+    pub fn deletions(&self) -> i64 {
+        let leader = self.cluster().and_then(|cluster| self.leader(cluster));
+        leader.map_or(0, |(pod, _)| self.state(&pod).deletions)
+    }
+
+    /// Names of claims whose volumes no node has.
+    pub fn unreachable(&self) -> Vec<String> {
+        let away = self.objects.claims.iter().filter(|(_, claim)| claim.unreachable);
+        away.map(|(name, _)| name.clone()).collect()
+    }
+
     /// A process that others reach.
     pub fn connected(&self, pod: &str) -> Option<&Process> {
         self.objects.pods.get(pod)?.process.as_ref().filter(|process| process.connected)
@@ -268,6 +292,11 @@ impl World {
         let voters = state.voters();
         let reached = voters.iter().filter(|id| self.pod_of(cluster, **id).is_some()).count();
         (voters.contains(&leader.member) && reached >= state.quorum()).then_some((pod, leader))
+    }
+
+    /// Is its database being defragmented? It takes part in the cluster meanwhile, and tells nothing of itself.
+    pub fn defragments(&self, pod: &str) -> bool {
+        self.connected(pod).is_some_and(|process| process.defragmented.is_some())
     }
 
     /// Does the member in this pod know a leader?

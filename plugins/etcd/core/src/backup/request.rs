@@ -45,7 +45,9 @@ pub(super) fn is_over(status: &BackupStatus, asked: &BackupRequest, wanted: Veri
     let answered = answered(status, asked);
     let less = status.verified == Some(Verification::Hash) && wanted == Verification::Restore;
     if status.succeeded {
-        answered.digest == asked.digest && !(less && status.request.is_some())
+        // An operator of before may have taken it without a trial for the very same spec.
+        let edited = answered.generation != asked.generation;
+        answered.digest == asked.digest && !(less && edited)
     } else {
         !status.reason.is_empty() && answered.generation == asked.generation
     }
@@ -121,6 +123,13 @@ mod tests {
     fn a_status_of_before_is_about_what_is_asked_for_now_unless_the_change_was_not_seen_then() {
         let taken = BackupStatus { succeeded: true, ..Default::default() };
         assert!(over(&taken, &asked(7, "a")));
+        let untried =
+            BackupStatus { verified: Some(Verification::Hash), observed_generation: 7, ..taken.clone() };
+        let told = BackupStatus { request: Some(answered(&untried, &asked(7, "a"))), ..untried.clone() };
+        for status in [untried, told] {
+            assert!(is_over(&status, &asked(7, "a"), Verification::Restore), "{status:?}");
+            assert!(!is_over(&status, &asked(8, "a"), Verification::Restore), "{status:?}");
+        }
         let failed = BackupStatus { reason: "no bucket".to_owned(), ..Default::default() };
         assert!(over(&failed, &asked(7, "a")), "CoreOS's operator told no generation");
         let failed = BackupStatus { observed_generation: 6, ..failed };

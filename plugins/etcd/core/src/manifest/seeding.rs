@@ -134,9 +134,12 @@ fn moves_revision(version: Version) -> bool {
     version.minor >= 6 || version.minor == 5 && version.patch >= 10
 }
 
-/// The revision of data that was restored by the tool of this version from a snapshot at this revision.
-pub fn restored_revision(snapshot: i64, version: Version) -> i64 {
-    snapshot.saturating_add(if moves_revision(version) { REVISION_BUMP } else { 0 })
+/// The revision that data has at least which was restored by the tool of this version from a snapshot at this revision. The tool moves
+/// the newest revision on that it finds in the file. Before 3.5.16 nothing is left there of keys that were deleted last when history was
+/// forgotten after that, so what it finds may be older than the snapshot.
+pub(super) fn restored_revision(snapshot: i64, version: Version) -> i64 {
+    let keeps_deletions = version.minor >= 6 || version.minor == 5 && version.patch >= 16;
+    snapshot.saturating_add(if keeps_deletions { REVISION_BUMP } else { 0 })
 }
 
 /// How much of a file is sent to a pod at once: busybox' `httpd` refuses a request whose length is no `int`.

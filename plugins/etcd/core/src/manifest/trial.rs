@@ -168,9 +168,9 @@ impl Trial {
         ]
     }
 
-    /// The revision that a member on the data of a backup at this revision has at least.
-    pub fn restored(&self, revision: i64) -> i64 {
-        seeding::restored_revision(revision, self.version)
+    /// Why a member on the data has too low a revision for a backup at `snapshot`, if it has.
+    pub fn is_older(&self, revision: i64, snapshot: i64) -> Option<String> {
+        is_older(revision, snapshot, self.version)
     }
 
     /// What the status of the pod tells.
@@ -202,6 +202,17 @@ impl Trial {
             _ => Verdict::Waits(waiting(pod).unwrap_or_else(|| "it is being started".to_owned())),
         }
     }
+}
+
+/// Why data that the tool of this version restored from a snapshot has too low a revision, if it has. That it was moved on makes nothing
+/// newer.
+pub(crate) fn is_older(revision: i64, snapshot: i64, version: Version) -> Option<String> {
+    let least = seeding::restored_revision(snapshot, version);
+    (revision < least).then(|| {
+        format!(
+            "a member that was started from it has revision {revision}, and from revision {snapshot} it would have {least}"
+        )
+    })
 }
 
 /// Waits until etcd leads itself, and ends with its words. Without a time-out: there are builds of busybox that end with a fault on it,

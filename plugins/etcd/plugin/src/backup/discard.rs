@@ -60,11 +60,11 @@ impl Backup<'_> {
         self.is_ours(key).then(|| key.to_owned())
     }
 
-    /// Puts what an attempt may have left on the list. Of one that does not repeat, only what was written and is `spoilt`: what stands
-    /// under its key else is an older backup.
+    /// Puts what an attempt may have left on the list. Of one that does not repeat, only what was written and was not read back, or is
+    /// `spoilt` although it was: before that, what stands under its key is an older backup.
     pub(super) fn condemn(&self, mut known: BackupStatus, run: &BackupRun, spoilt: bool) -> BackupStatus {
         let key = run.artefact.as_ref().and_then(|artefact| self.key_in(&artefact.uri));
-        let written = matches!(run.state, BackupState::Verifying | BackupState::Trying) && spoilt;
+        let written = run.state == BackupState::Verifying || (run.state == BackupState::Trying && spoilt);
         let key = key.filter(|key| written || *key != self.place.path);
         if let Some(key) = key.filter(|key| !known.discarded.contains(key)) {
             known.discarded.push(key);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use etcd_api::{Artefact, BackupStatus};
 use etcd_core::backup::{Key, expired};
-use pilothouse_sdk::{BlobError, info};
+use pilothouse_sdk::{BlobError, BlobErrorKind, info};
 
 use super::{Backup, discard, remove::AT_A_TIME, step::AT_ONCE};
 
@@ -42,11 +42,17 @@ impl Backup<'_> {
         keys.retain(|key| *key <= newest && !discarded.contains(&key.text));
         let mut surplus = expired(&self.policy(), keys);
         surplus.sort_unstable();
+        let mut failed = None;
         for key in surplus.iter().take(AT_A_TIME) {
             info!(self.ctx, "{} is not kept any more", key.text);
-            self.ctx.blob().delete(&self.place.store, &key.text)?;
+            let Err(error) = self.ctx.blob().delete(&self.place.store, &key.text) else { continue };
+            // One that is locked says nothing of the others; a store that does not answer does.
+            if matches!(error.kind, BlobErrorKind::Unavailable | BlobErrorKind::Exhausted) {
+                return Err(error);
+            }
+            failed.get_or_insert(error);
         }
-        Ok(surplus.len() > AT_A_TIME)
+        failed.map_or(Ok(surplus.len() > AT_A_TIME), Err)
     }
 
     /// Keys of this very backup, if it repeats.

@@ -11,6 +11,7 @@ use pilothouse_sdk::{
 };
 
 use super::{Backup, trial::TRIAL};
+use crate::refused::FORGETFUL;
 
 /// When to go on after something was written down.
 pub(super) const AT_ONCE: Duration = Duration::from_millis(50);
@@ -72,9 +73,7 @@ impl Backup<'_> {
 
     /// Streams the snapshot into the store. The host does it behind the call, and begins anew if it dies over it.
     pub(super) fn stream(&self, known: BackupStatus, run: BackupRun) -> Result<Outcome, Error> {
-        let Some(key) = self.key(&run) else {
-            return self.begin(self.condemn(known, &run, false), run.due, run.attempt);
-        };
+        let Some(key) = self.key(&run) else { return self.begin_again(known, run) };
         let source = match self.source()? {
             Ok(source) => source,
             Err(why) => return Ok(self.failed(known, run, why)),
@@ -110,9 +109,7 @@ impl Backup<'_> {
 
     /// Reads the object back: it has to be there, whole, and what was sent.
     pub(super) fn verify(&self, known: BackupStatus, run: BackupRun) -> Result<Outcome, Error> {
-        let Some(key) = self.key(&run) else {
-            return self.begin(self.condemn(known, &run, false), run.due, run.attempt);
-        };
+        let Some(key) = self.key(&run) else { return self.begin_again(known, run) };
         let sha256 =
             run.artefact.as_ref().map(|artefact| artefact.sha256.clone()).filter(|sha256| !sha256.is_empty());
         let proof = Proof { sha256, sha256_trailer: true };
@@ -131,6 +128,14 @@ impl Backup<'_> {
             return Ok(self.begin_trial(known, run, artefact));
         }
         Ok(self.succeeded(known, run, artefact, Verification::Hash))
+    }
+
+    /// What was begun is not what is asked for any more.
+    pub(super) fn begin_again(&self, known: BackupStatus, run: BackupRun) -> Result<Outcome, Error> {
+        if run.artefact.is_none() {
+            return Ok(self.failed(known, run, FORGETFUL.to_owned()));
+        }
+        self.begin(self.condemn(known, &run, false), run.due, run.attempt)
     }
 
     /// The key that was written down for this run, if it is of the place that is asked for now.
@@ -198,10 +203,21 @@ impl Backup<'_> {
 
     /// Tries again later, or gives this backup up.
     pub(super) fn failed(&self, known: BackupStatus, run: BackupRun, why: String) -> Outcome {
-        let known = self.condemn(known, &run, false);
+        let known = self.untried(self.condemn(known, &run, false), &run);
         let left = !known.discarded.is_empty();
         let outcome = self.again_or_not(known, run, why);
         if left { outcome.requeue_within(AT_ONCE) } else { outcome }
+    }
+
+    /// Of one that does not repeat, what was read back well stays even where nobody could try it, and the status tells of it.
+    fn untried(&self, known: BackupStatus, run: &BackupRun) -> BackupStatus {
+        let key = run.artefact.as_ref().and_then(|artefact| self.key_in(&artefact.uri));
+        let stays =
+            run.state == BackupState::Trying && key.is_some_and(|key| !known.discarded.contains(&key));
+        if !stays {
+            return known;
+        }
+        BackupStatus { artefact: run.artefact.clone(), verified: Some(Verification::Hash), ..known }
     }
 
     fn again_or_not(&self, known: BackupStatus, run: BackupRun, why: String) -> Outcome {
@@ -217,6 +233,11 @@ impl Backup<'_> {
             let outcome = Outcome::progressing("Retrying", message).requeue_after(self.until(started));
             return self.object.told(outcome, &BackupStatus { run: Some(run), ..known });
         }
+        self.give_up(known, run, why)
+    }
+
+    fn give_up(&self, known: BackupStatus, run: BackupRun, why: String) -> Outcome {
+        self.forget();
         self.ctx.count("backups", 1.0, &[("result", "failed")]);
         let status = BackupStatus {
             succeeded: false,

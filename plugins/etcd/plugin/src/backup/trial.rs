@@ -30,7 +30,7 @@ impl Backup<'_> {
     pub(super) fn go_on_trying(&self, known: BackupStatus, run: BackupRun) -> Result<Outcome, Error> {
         let (Some(key), Some(artefact), Some(since)) = (self.key(&run), run.artefact.clone(), run.tried)
         else {
-            return self.begin(self.condemn(known, &run, false), run.due, run.attempt);
+            return self.begin_again(known, run);
         };
         // Somebody may have changed their mind meanwhile.
         if !self.object.is_tried() {
@@ -60,19 +60,16 @@ impl Backup<'_> {
             None => Verdict::Waits("it is being made".to_owned()),
         };
         let left = deadline(since).duration_since(self.now);
-        // What is restored has its revision moved on: that alone makes nothing newer.
-        let least = trial.restored(artefact.revision);
         let message = match verdict {
-            Verdict::Runs(revision) if revision >= least => {
-                return Ok(self.succeeded(known, run, artefact, Verification::Restore));
-            }
             Verdict::Runs(revision) => {
-                let why = is_older(revision, artefact.revision, least);
-                return Ok(self.failed(self.condemn(known, &run, true), run, why));
+                return Ok(match trial.is_older(revision, artefact.revision) {
+                    None => self.succeeded(known, run, artefact, Verification::Restore),
+                    Some(why) => self.failed(self.condemn(known, &run, true), run, why),
+                });
             }
             Verdict::Fails(why) => {
                 let why = format!("no member can be started from it: {why}");
-                return Ok(self.failed(known, run, why));
+                return Ok(self.failed(self.condemn(known, &run, true), run, why));
             }
             Verdict::Waits(_) | Verdict::Receives if left <= SignedDuration::ZERO => {
                 let why = format!("no member was started from it within {TRIAL_SECONDS} seconds");
@@ -123,12 +120,6 @@ impl Backup<'_> {
         let spec = found.get("spec").cloned().unwrap_or_default();
         Ok(serde_json::from_value(spec).map_err(|error| format!("EtcdCluster {}: {error}", cluster.name)))
     }
-}
-
-fn is_older(revision: i64, of: i64, least: i64) -> String {
-    format!(
-        "a member that was started from it has revision {revision}, and from revision {of} it would have {least}"
-    )
 }
 
 fn deadline(since: Timestamp) -> Timestamp {

@@ -66,9 +66,13 @@ pub(crate) fn answer(request: &HttpRequest, revision: i64, cut: bool) -> Result<
 }
 
 pub(crate) fn cluster(policy: &Value) -> (Cluster, Member) {
+    cluster_with(&definitions(), policy)
+}
+
+pub(crate) fn cluster_with(definitions: &[Value], policy: &Value) -> (Cluster, Member) {
     let cluster = Cluster::new();
-    for definition in definitions() {
-        cluster.define(&definition).unwrap();
+    for definition in definitions {
+        cluster.define(definition).unwrap();
     }
     let login = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "aws", "namespace": "default"},
         "stringData": {"credentials": "hidden"}});

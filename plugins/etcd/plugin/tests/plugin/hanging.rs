@@ -17,11 +17,11 @@ use crate::{MANIFEST, definitions};
 /// When each request was sent and how long it took, by the member that it went to.
 type Asked = Rc<RefCell<Vec<(String, SystemTime, Duration)>>>;
 
-fn member(number: usize) -> String {
+pub(crate) fn member(number: usize) -> String {
     format!("example-{}", ["a", "b", "c", "d", "e", "f", "g"][number])
 }
 
-fn pod(number: usize, uid: &Value, ready: bool) -> Value {
+pub(crate) fn pod(number: usize, uid: &Value, ready: bool) -> Value {
     let name = member(number);
     let labels =
         json!({"app": "etcd", "etcd_cluster": "example", "etcd_node": name, "etcd_incarnation": "0"});
@@ -38,7 +38,7 @@ fn pod(number: usize, uid: &Value, ready: bool) -> Value {
     })
 }
 
-fn record(members: usize) -> Value {
+pub(crate) fn record(members: usize) -> Value {
     let member = |number: usize| {
         json!({"name": member(number), "serial": number, "incarnation": 0, "id": format!("{:x}", number + 1),
             "voter": true, "claim": false, "version": "3.6.16"})

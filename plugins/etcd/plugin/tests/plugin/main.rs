@@ -16,6 +16,8 @@ mod hanging;
 #[cfg(test)]
 mod mishaps;
 #[cfg(test)]
+mod relief;
+#[cfg(test)]
 mod restore;
 #[cfg(test)]
 mod retention;

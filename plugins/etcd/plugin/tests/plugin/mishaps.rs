@@ -4,7 +4,7 @@
 use pilothouse_sdk::harness::{Caller, Cluster, Fault, every_crash};
 use serde_json::{Value, json};
 
-use crate::stage::Stage;
+use crate::{restore::etcd, stage::Stage};
 
 /// More than any back-off.
 const LONG: u32 = 300;
@@ -86,6 +86,26 @@ fn end(stage: &mut Stage) {
             break;
         }
         stage.play(1);
+    }
+}
+
+/// An operator of before told what it had found by other names, which the definitions of today drop.
+#[test]
+fn a_restore_of_which_the_status_is_forgotten_is_looked_at_anew_and_not_given_up() {
+    for exists in [true, false] {
+        for second in 0..SECONDS {
+            let mut stage = Stage::new(exists);
+            stage.ask();
+            stage.play(second);
+            let mut status = stage.status("EtcdRestore");
+            if status["state"] != "Seeding" {
+                continue;
+            }
+            status["artifact"] = Value::Null;
+            stage.cluster.set_status(&etcd("EtcdRestore", "example"), &status).unwrap();
+            end(&mut stage);
+            is_restored(&stage, &format!("exists {exists}, forgotten in second {second}"));
+        }
     }
 }
 

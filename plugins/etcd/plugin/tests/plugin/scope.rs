@@ -32,6 +32,10 @@ fn example(cluster: &Cluster, annotations: &Value) {
     cluster.create([object]).unwrap();
 }
 
+fn etcd_cluster() -> Gvk {
+    Gvk::new("etcd.database.coreos.com", "v1beta2", "EtcdCluster")
+}
+
 fn delete(cluster: &Cluster) {
     cluster.kubectl().delete_ref(&reference(), &DeleteOptions::default()).unwrap();
 }
@@ -125,6 +129,7 @@ fn what_does_not_say_whose_it_is_goes_with_its_cluster() {
         ("http://example-client:2379", true),
         ("http://example-client.default.svc:2379", true),
         ("http://other-client:2379", false),
+        ("http://example-client.other.svc:2379", false),
     ] {
         let (cluster, _member) = cluster(&Value::Null);
         example(&cluster, &json!({"etcd.database.coreos.com/scope": "clusterwide"}));
@@ -141,9 +146,40 @@ fn what_does_not_say_whose_it_is_goes_with_its_cluster() {
 fn backups_whose_cluster_went_first_are_deleted_by_whoever_is_there() {
     for wide in [true, false] {
         let (cluster, _member) = cluster(&json!({"deleteWithObject": true}));
-        host(&cluster, false).run_for(Duration::from_secs(5)).unwrap();
+        let marked = json!({"etcd.database.coreos.com/scope": "clusterwide"});
+        example(&cluster, &if wide { json!({}) } else { marked });
+        // The one whose it is takes it, and is not there any more when it is deleted.
+        host(&cluster, !wide).run_for(Duration::from_secs(5)).unwrap();
+        assert!(cluster.stored(STORE, "etcd/daily").is_some());
+        let example = ObjectRef::new(etcd_cluster(), "default", "example");
+        let unheld = Patch::merge(&json!({"metadata": {"finalizers": null}})).unwrap();
+        cluster.kubectl().patch_ref::<Value>(&example, &unheld).unwrap();
+        cluster.kubectl().delete_ref(&example, &DeleteOptions::default()).unwrap();
+        assert_eq!(cluster.kubectl().get_ref::<Value>(&example).unwrap(), None);
         delete(&cluster);
         host(&cluster, wide).run_for(Duration::from_secs(5)).unwrap();
         assert!(is_gone(&cluster) && cluster.stored(STORE, "etcd/daily").is_none(), "host: {wide}");
     }
+}
+
+#[test]
+fn a_restore_that_is_there_before_its_marked_cluster_is_taken_up_with_it() {
+    let cluster = Cluster::new();
+    for definition in definitions() {
+        cluster.define(&definition).unwrap();
+    }
+    cluster.store(STORE, "etcd/daily", snapshot(7));
+    let s3 = json!({"path": "backups/etcd/daily", "endpoint": "http://minio.default.svc:9000", "forcePathStyle": true});
+    let spec = json!({"backupStorageType": "S3", "s3": s3, "etcdCluster": {"name": "example"}});
+    let object = json!({"apiVersion": "etcd.database.coreos.com/v1beta2", "kind": "EtcdRestore",
+        "metadata": {"name": "example", "namespace": "default"}, "spec": spec});
+    cluster.create([object]).unwrap();
+    let mut wide = host(&cluster, true);
+    wide.run_for(Duration::from_secs(5)).unwrap();
+    example(&cluster, &json!({"etcd.database.coreos.com/scope": "clusterwide"}));
+    wide.run_for(Duration::from_secs(5)).unwrap();
+    let gvk = Gvk::new("etcd.database.coreos.com", "v1beta2", "EtcdRestore");
+    let found: Value =
+        cluster.kubectl().get_ref(&ObjectRef::new(gvk, "default", "example")).unwrap().unwrap();
+    assert_eq!(found["status"]["state"], "Seeding", "{found}");
 }

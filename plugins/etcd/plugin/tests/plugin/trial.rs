@@ -126,11 +126,14 @@ fn a_backup_from_which_no_member_can_be_started_does_not_count_and_is_deleted() 
         ("etcd ended on the restored data with code 2", ended),
         ("revision 1000000006", runs(1_000_000_006)),
     );
-    for (said, pod) in [ends, old, unmoved] {
-        let (cluster, _member) = cluster(&trials());
+    let ways = [trials(), json!({"verification": "Restore"})];
+    for ((said, pod), way) in
+        [ends, old, unmoved].into_iter().flat_map(|pod| ways.iter().map(move |way| (pod.clone(), way)))
+    {
+        let (cluster, _member) = cluster(way);
         listens(&cluster);
         let mut runner = runner(&cluster);
-        runner.run_for(Duration::from_secs(3601)).unwrap();
+        runner.run_for(Duration::from_secs(if *way == trials() { 3601 } else { 1 })).unwrap();
         play(&cluster, &mut runner, 400, &pod);
         let told = status(&cluster);
         assert_eq!((&told["succeeded"], &told["run"]), (&json!(false), &Value::Null), "{told}");
@@ -165,4 +168,60 @@ fn an_object_that_is_deleted_takes_its_pod_with_it() {
     cluster.kubectl().delete_ref(&reference(), &DeleteOptions::default()).unwrap();
     runner.run_for(Duration::from_secs(30)).unwrap();
     assert!(pod(&cluster).is_none());
+}
+
+#[test]
+fn a_backup_that_does_not_repeat_and_that_nobody_could_try_stays_and_is_told_of() {
+    let (cluster, _member) = cluster(&json!({"verification": "Restore", "deleteWithObject": true}));
+    let mut runner = runner(&cluster);
+    runner.run_for(Duration::from_hours(2)).unwrap();
+    let told = status(&cluster);
+    assert_eq!((&told["succeeded"], &told["run"]), (&json!(false), &Value::Null), "{told}");
+    assert!(told["Reason"].as_str().is_some_and(|why| why.contains("within 600 seconds")), "{told}");
+    assert_eq!((&told["verified"], &told["etcdRevision"]), (&json!("Hash"), &json!(0)), "{told}");
+    assert_eq!(told["artifact"]["uri"], format!("{STORE}/etcd/daily"), "{told}");
+    assert_eq!(cluster.stored_keys(STORE), ["etcd/daily"]);
+    cluster.kubectl().delete_ref(&reference(), &DeleteOptions::default()).unwrap();
+    runner.run_for(Duration::from_mins(1)).unwrap();
+    assert_eq!(cluster.stored_keys(STORE), [""; 0]);
+}
+
+#[test]
+fn a_backup_of_a_version_that_forgets_deletions_is_held_against_what_is_left_of_them() {
+    for (version, revision, counts) in
+        [("3.5.12", 1_000_000_006, true), ("3.5.16", 1_000_000_006, false), ("3.5.12", 6, false)]
+    {
+        let (cluster, _member) = cluster(&trials());
+        cluster.serve("http://*.default.svc:2379", move |request, _| {
+            if request.url.ends_with("/cgi-bin/snapshot") {
+                return Ok(HttpAnswer::new(200, ""));
+            }
+            if request.url.ends_with("/v3/maintenance/status") {
+                let header = json!({"cluster_id": "1", "member_id": "2", "revision": "7"});
+                return Ok(HttpAnswer::json(&json!({"header": header, "version": version, "leader": "2"})));
+            }
+            crate::backup::answer(request, 7, false)
+        });
+        let mut runner = runner(&cluster);
+        runner.run_for(Duration::from_secs(3601)).unwrap();
+        play(&cluster, &mut runner, 400, &runs(revision));
+        let told = status(&cluster);
+        assert_eq!(told["succeeded"], counts, "{version} at {revision}: {told}");
+    }
+}
+
+#[test]
+fn a_backup_whose_run_is_dropped_by_old_definitions_is_given_up_with_a_word_about_them() {
+    let mut old = crate::definitions();
+    for definition in &mut old {
+        let run = "/spec/versions/0/schema/openAPIV3Schema/properties/status/properties/run/properties";
+        let run = definition.pointer_mut(run).and_then(Value::as_object_mut);
+        run.into_iter().for_each(|run| drop(run.remove("artifact")));
+    }
+    let (cluster, _member) = crate::backup::cluster_with(&old, &json!({}));
+    let mut runner = runner(&cluster);
+    runner.run_for(Duration::from_mins(10)).unwrap();
+    let told = status(&cluster);
+    assert!(told["Reason"].as_str().is_some_and(|why| why.contains("older than the operator")), "{told}");
+    assert!(cluster.http_calls().len() < 20, "{} requests", cluster.http_calls().len());
 }

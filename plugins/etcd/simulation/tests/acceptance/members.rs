@@ -198,11 +198,52 @@ fn a_member_whose_disk_is_lost_with_its_node_is_replaced() {
 }
 
 #[test]
-fn a_quorum_that_is_lost_with_the_disks_of_nodes_is_recovered_if_that_is_asked_for() {
-    let stays = well("the disks of two of three are lost with their nodes, with claims");
-    assert!(!stays.world.conditions["Available"].0);
-    let back = well("the disks of two of three are lost with their nodes, with claims, recovered");
-    assert_eq!(told(&back, "Cluster Recovered").len(), 1);
+fn volumes_that_no_node_has_are_waited_for_and_no_cluster_is_begun_anew_without_them() {
+    for policy in ["", ", recovered"] {
+        let play = well(&format!("the disks of two of three are lost with their nodes, with claims{policy}"));
+        let standing = lines(&play, "RegainDisk");
+        assert_eq!(standing.len(), 2, "they came back: {}", play.story());
+        assert_eq!(told(&play, "Quorum Lost").len(), 1);
+        assert!(told(&play, "Cluster Recovered").is_empty(), "{}", play.story());
+        assert!(play.world.conditions["Available"].0 && play.world.begun.len() == 1);
+    }
+}
+
+#[test]
+fn a_quorum_whose_volumes_are_away_is_told_with_what_to_do_about_it() {
+    let scene = scene("the disks of two of three are lost with their nodes, with claims, recovered").unwrap();
+    let mut play = Play::new(&scene, Order::Fixed, Vec::new()).traced();
+    while lines(&play, "LoseDisk").is_empty() {
+        assert!(play.advance(&scene));
+    }
+    let end = play.world.now + jiff::SignedDuration::from_mins(13);
+    while play.world.now < end {
+        assert!(play.advance(&scene));
+    }
+    assert_eq!(play.world.conditions["Available"], (false, "Quorum lost".to_owned()));
+    let standing = format!("{:?}", play.world.standing);
+    assert!(
+        standing.contains("no node has the volumes of") && standing.contains("delete the claims"),
+        "{standing}"
+    );
+}
+
+#[test]
+fn disks_that_people_give_up_are_lost_and_the_cluster_goes_on_with_the_survivor() {
+    let play = well("disks of two of three are lost and given up, with claims, recovered");
+    assert_eq!(told(&play, "Cluster Recovered").len(), 1);
+}
+
+#[test]
+fn data_of_a_version_that_forgets_deletions_is_good_data() {
+    for scene in [
+        "keys are deleted before two of three lose their data, with claims, recovered",
+        "keys are deleted before a backup is restored, with claims",
+    ] {
+        let play = well(scene);
+        assert_eq!(told(&play, "Cluster Recovered").len(), 1, "{scene}");
+        assert_eq!(play.world.objects.owner.as_ref().unwrap().record.incarnation, 1, "{scene}");
+    }
 }
 
 #[test]

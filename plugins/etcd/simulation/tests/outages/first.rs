@@ -9,7 +9,7 @@ use crate::stage::{ask, until, version};
 fn first_on_a_backup(claims: bool) -> (Scene, Play) {
     let scene = Scene::of(1, "3.6.16", claims);
     let mut play = Play::new(&scene, Order::Fixed, Vec::new()).traced();
-    play.world.backup = Some(Backup { uid: "r-1".to_owned(), values: (0..100).collect() });
+    play.world.backup = Some(Backup { uid: "r-1".to_owned(), values: (0..100).collect(), deletions: 0 });
     until(&mut play, &scene, |world| !world.objects.pods.is_empty());
     (scene, play)
 }

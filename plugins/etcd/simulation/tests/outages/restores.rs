@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 const SOON: SignedDuration = SignedDuration::from_mins(2);
 
 fn backup(uid: &str) -> Backup {
-    Backup { uid: uid.to_owned(), values: (1_000_000..1_000_100).collect() }
+    Backup { uid: uid.to_owned(), values: (1_000_000..1_000_100).collect(), deletions: 0 }
 }
 
 /// A restore into a cluster that is there, or into one that is not there yet.
