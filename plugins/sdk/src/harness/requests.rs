@@ -16,8 +16,8 @@ use super::{
     validate,
 };
 use crate::{
-    Applied, ApplyOptions, Change, Consistency, DeleteOptions, KubeError, ObjectRef, Page, Patch, Propagation, Query,
-    ReadOptions, Taken,
+    Applied, ApplyOptions, Change, Consistency, DeleteOptions, KubeError, ObjectRef, Page, Patch,
+    Propagation, Query, ReadOptions, Taken,
 };
 
 /// Objects in a page when nobody says.
