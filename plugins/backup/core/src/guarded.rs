@@ -26,8 +26,7 @@ impl Guarded {
         let runs: Vec<Run<'_>> = runs.iter().map(Run::read).collect();
         let open = |run: &&Run<'_>| is_needed(&runs, run);
         let needed = runs.iter().filter(open).flat_map(|run| [Some(run.change), run.undoes]);
-        let mut guarded =
-            Self { changes: needed.flatten().map(str::to_owned).collect(), ..Self::default() };
+        let mut guarded = Self { changes: needed.flatten().map(str::to_owned).collect(), ..Self::default() };
         let at_work = restores.iter().filter(|(_, restore)| !is_over(&restore.status));
         for (_, restore) in at_work.chain(lost(restores)) {
             guarded.add(restore);
@@ -159,7 +158,8 @@ mod tests {
     }
 
     fn restore(phase: RestoreState, origin: &Value) -> (String, RestoreSeen) {
-        let spec: RestoreSpec = serde_json::from_value(json!({"backupRef": {"name": "b"}, "origin": origin})).unwrap();
+        let spec: RestoreSpec =
+            serde_json::from_value(json!({"backupRef": {"name": "b"}, "origin": origin})).unwrap();
         let status =
             RestoreStatus { phase, set_aside: Some("r-before".to_owned()), ..RestoreStatus::default() };
         ("r".to_owned(), RestoreSeen { deleting: false, spec, status })

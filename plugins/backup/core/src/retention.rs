@@ -2,9 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use backup_api::{
-    BackupPhase, BackupSpec, BackupStatus, OriginKind, Retention, Strategy, SubjectReference,
-};
+use backup_api::{BackupPhase, BackupSpec, BackupStatus, OriginKind, Retention, Strategy, SubjectReference};
 use jiff::{Timestamp, tz::TimeZone};
 use schedule::Periods;
 
@@ -125,11 +123,13 @@ pub fn expired_asides(mut of_one: Vec<Aside>) -> Vec<String> {
 }
 
 fn expired_asides_of(newest_first: &[&Aside]) -> Vec<String> {
-    let of_phase =
-        |phase| newest_first.iter().copied().filter(move |aside| aside.candidate.phase == phase);
+    let of_phase = |phase| newest_first.iter().copied().filter(move |aside| aside.candidate.phase == phase);
     let mut restores: Vec<Vec<&Aside>> = Vec::new();
     for aside in of_phase(BackupPhase::Completed) {
-        match restores.iter_mut().find(|known| known.first().is_some_and(|first| first.restore == aside.restore)) {
+        match restores
+            .iter_mut()
+            .find(|known| known.first().is_some_and(|first| first.restore == aside.restore))
+        {
             Some(known) => known.push(aside),
             None => restores.push(vec![aside]),
         }
@@ -275,7 +275,8 @@ mod tests {
 
     #[test]
     fn of_what_rollbacks_have_set_aside_that_of_the_last_three_of_each_database_stays() {
-        let mut asides: Vec<Aside> = (1..=5).map(|day| aside(&format!("a{day}"), (&format!("r{day}"), "a"), day)).collect();
+        let mut asides: Vec<Aside> =
+            (1..=5).map(|day| aside(&format!("a{day}"), (&format!("r{day}"), "a"), day)).collect();
         asides.push(aside("b0", ("q", "b"), 1));
         assert_eq!(expired_asides(asides.clone()), ["a2", "a1"]);
         asides[4].candidate.phase = BackupPhase::Failed;

@@ -5,15 +5,15 @@ use std::time::Duration;
 use backup_api::{FailurePolicy, RestoreState, names};
 use backup_core::{
     lifecycle::{
-        self, Announcement, InTheWay, Move, Outcome as Ended, Parameters, Policy as Named, RecordedArtefact, Seen,
-        Subject, backup_name, restore_name,
+        self, Announcement, InTheWay, Move, Outcome as Ended, Parameters, Policy as Named, RecordedArtefact,
+        Seen, Subject, backup_name, restore_name,
     },
     plan,
 };
 use jiff::Timestamp;
 use pilothouse_sdk::{
-    Announced, Artefact, Context, DeleteOptions, Ending, Error, Event, HookStep, LifecycleHook, ObjectRef, Ownership,
-    PlannedHook, Task,
+    Announced, Artefact, Context, DeleteOptions, Ending, Error, Event, HookStep, LifecycleHook, ObjectRef,
+    Ownership, PlannedHook, Task,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

@@ -3,7 +3,9 @@
 use backup_api::{
     BackupPolicySpec, BackupPolicyStatus, BackupSpec, BackupStatus, RestoreSpec, RestoreStatus, names,
 };
-use pilothouse_sdk::{Context, DeleteOptions, Error, Gvk, Kube, KubeError, ObjectRef, Patch, Resource, merge_difference};
+use pilothouse_sdk::{
+    Context, DeleteOptions, Error, Gvk, Kube, KubeError, ObjectRef, Patch, Resource, merge_difference,
+};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 

@@ -46,8 +46,11 @@ impl Reconciler for Policies {
             let wrong: Vec<String> = wrong.iter().map(ToString::to_string).collect();
             return Ok(Outcome::stalled("InvalidPolicy", wrong.join("; ")));
         }
-        let backups: Vec<Taken> =
-            Of::<Backup>::list(&ctx.kube(), &namespace)?.into_iter().flatten().filter_map(Taken::of).collect();
+        let backups: Vec<Taken> = Of::<Backup>::list(&ctx.kube(), &namespace)?
+            .into_iter()
+            .flatten()
+            .filter_map(Taken::of)
+            .collect();
         let own: Vec<&Taken> = backups.iter().filter(|backup| backup.is_of(&policy.metadata.name)).collect();
         let next = by_the_clock(ctx, &mut policy, &own)?;
         expire(ctx, &policy, &own)?;

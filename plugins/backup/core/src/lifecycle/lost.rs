@@ -26,10 +26,13 @@ pub enum InTheWay {
 
 impl InTheWay {
     pub(super) fn words(&self) -> String {
-        let spoilt = "so the data is not that of the version, and a backup of it would be taken for a good one";
+        let spoilt =
+            "so the data is not that of the version, and a backup of it would be taken for a good one";
         let by_hand = "put it back by a Restore by hand";
         match self {
-            Self::AtWork(restore) => format!("the Restore {restore} is at work: a backup is taken when it is over"),
+            Self::AtWork(restore) => {
+                format!("the Restore {restore} is at work: a backup is taken when it is over")
+            }
             Self::Failed(restore) => format!(
                 "the Restore {restore} after a rollback failed, {spoilt}: {by_hand}, or delete that Restore if the data is as it should be; \
                  then retry this run"

@@ -304,7 +304,8 @@ fn restored(phase: &str, database: &str, minute: u32) -> (String, RestoreSeen) {
     let target = json!({"apiVersion": "charts.example.com/v1", "kind": "Shop", "name": "eu"});
     let job = json!({"preset": "mariadb", "parameters": {"host": "db", "database": database}});
     let plan = json!({"strategy": {"job": job}, "target": target, "aside": {"strategy": {"job": job}}});
-    let status = json!({"phase": phase, "plan": plan, "completedAt": format!("2026-01-01T00:{minute:02}:00Z")});
+    let status =
+        json!({"phase": phase, "plan": plan, "completedAt": format!("2026-01-01T00:{minute:02}:00Z")});
     let spec = json!({"backupRef": {"name": "b"}, "target": target, "origin": {"kind": "Lifecycle"}});
     let seen = RestoreSeen {
         deleting: false,
@@ -318,7 +319,8 @@ fn restored(phase: &str, database: &str, minute: u32) -> (String, RestoreSeen) {
 fn data_is_put_back_by_a_later_restore_of_the_same_database_alone() {
     let next = announcement("pre-upgrade", "c-3");
     let failed = restored("Failed", "rows", 1);
-    let way = |others: &[(String, RestoreSeen)]| in_the_way(&next, &[&[failed.clone()], others].concat(), &[]);
+    let way =
+        |others: &[(String, RestoreSeen)]| in_the_way(&next, &[&[failed.clone()], others].concat(), &[]);
     let still = Some(InTheWay::Failed("Failed-rows".to_owned()));
     assert_eq!(way(&[]), still);
     assert_eq!(way(&[restored("Completed", "keys", 2)]), still, "that is another database");
@@ -343,12 +345,22 @@ fn a_rollback_that_did_not_come_to_a_restore_holds_the_next_upgrade_up() {
                 "message": "it is gone", "finishedAt": "2026-01-01T00:01:00Z"}]},
         })
     };
-    let way = |run: &Value, restores: &[(String, RestoreSeen)]| in_the_way(&next, restores, std::slice::from_ref(run));
+    let way = |run: &Value, restores: &[(String, RestoreSeen)]| {
+        in_the_way(&next, restores, std::slice::from_ref(run))
+    };
     let found = way(&run("Failed", "NoStorage", "u-1"), &[]);
     let Some(InTheWay::NotBegun { run: name, hook: of, why }) = found else { panic!("{found:?}") };
     assert_eq!((name.as_str(), of.as_str(), why.as_str()), ("run", "restore.p", "NoStorage: it is gone"));
-    assert_eq!(way(&run("Skipped", "SkippedByHand", "u-1"), &[]), None, "somebody says that the data is as it should be");
-    assert_eq!(way(&run("Failed", "RestoreFailed", "u-1"), &[]), None, "the Restore tells of it, or was deleted");
+    assert_eq!(
+        way(&run("Skipped", "SkippedByHand", "u-1"), &[]),
+        None,
+        "somebody says that the data is as it should be"
+    );
+    assert_eq!(
+        way(&run("Failed", "RestoreFailed", "u-1"), &[]),
+        None,
+        "the Restore tells of it, or was deleted"
+    );
     assert_eq!(way(&run("Failed", "NoStorage", "u-0"), &[]), None, "that was another object of the name");
     let mut whole = restored("Completed", "", 2);
     whole.1.status.plan.as_mut().unwrap().strategy.job.as_mut().unwrap().parameters.database = None;
