@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use backup_api::{BackupSpec, BackupStatus, RestoreSpec, RestoreState, RestoreStatus};
+use backup_api::{BackupSpec, BackupStatus};
 use jiff::Timestamp;
 use serde_json::Value;
+
+use crate::lifecycle::{RestoreSeen, is_over, lost};
 
 /// Backups that somebody may need.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -18,20 +20,21 @@ pub struct Guarded {
 }
 
 impl Guarded {
-    /// By the `LifecycleRun`s of the namespace.
-    pub fn by_runs(runs: &[Value]) -> Self {
+    /// By the `LifecycleRun`s and the `Restore`s of the namespace. Of a `Restore` that is at work, and of one that failed and whose data
+    /// none has put back since: what it reads, and what it has set aside.
+    pub fn new(runs: &[Value], restores: &[(String, RestoreSeen)]) -> Self {
         let runs: Vec<Run<'_>> = runs.iter().map(Run::read).collect();
         let open = |run: &&Run<'_>| is_needed(&runs, run);
         let needed = runs.iter().filter(open).flat_map(|run| [Some(run.change), run.undoes]);
-        let changes = needed.flatten().map(str::to_owned).collect();
-        Self { changes, ..Self::default() }
+        let mut guarded = Self { changes: needed.flatten().map(str::to_owned).collect(), ..Self::default() };
+        let at_work = restores.iter().filter(|(_, restore)| !is_over(&restore.status));
+        for (_, restore) in at_work.chain(lost(restores)) {
+            guarded.add(restore);
+        }
+        guarded
     }
 
-    /// By a `Restore`, unless it is over: what it reads, and what it has set aside.
-    pub fn add_restore(&mut self, spec: &RestoreSpec, status: &RestoreStatus) {
-        if matches!(status.phase, RestoreState::Completed | RestoreState::Failed) {
-            return;
-        }
+    fn add(&mut self, RestoreSeen { spec, status, .. }: &RestoreSeen) {
         self.names.extend(spec.backup_ref.as_ref().map(|named| named.name.clone()));
         self.names.extend(status.set_aside.clone());
         self.keys.extend(spec.artefact.as_ref().map(|source| source.key.clone()));
@@ -91,6 +94,7 @@ fn is_needed(runs: &[Run<'_>], run: &Run<'_>) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use backup_api::{RestoreSpec, RestoreState, RestoreStatus};
     use serde_json::json;
 
     use super::*;
@@ -105,7 +109,7 @@ mod tests {
     }
 
     fn changes(runs: &[Value]) -> Vec<String> {
-        Guarded::by_runs(runs).changes.into_iter().collect()
+        Guarded::new(runs, &[]).changes.into_iter().collect()
     }
 
     #[test]
@@ -143,24 +147,39 @@ mod tests {
         assert_eq!(changes(&[failed, other]), ["v2"]);
     }
 
-    #[test]
-    fn what_a_restore_is_at_work_with_stays_until_it_is_over() {
-        let spec: RestoreSpec = serde_json::from_value(json!({"backupRef": {"name": "b"}})).unwrap();
+    fn stays(names: [&str; 2], restores: &[(String, RestoreSeen)]) -> [bool; 2] {
         let backup: BackupSpec = serde_json::from_value(json!({
             "subject": {"apiVersion": "v1", "kind": "Service", "name": "db"}, "policyRef": {"name": "p"},
         }))
         .unwrap();
-        for (phase, stays) in
-            [(RestoreState::Pending, true), (RestoreState::Restoring, true), (RestoreState::Completed, false)]
-        {
-            let status =
-                RestoreStatus { phase, set_aside: Some("r-before".to_owned()), ..RestoreStatus::default() };
-            let mut guarded = Guarded::default();
-            guarded.add_restore(&spec, &status);
-            for name in ["b", "r-before"] {
-                assert_eq!(guarded.has(name, &backup, &BackupStatus::default()), stays, "{name} {phase:?}");
-            }
-            assert!(!guarded.has("c", &backup, &BackupStatus::default()));
+        let guarded = Guarded::new(&[], restores);
+        assert!(!guarded.has("c", &backup, &BackupStatus::default()));
+        names.map(|name| guarded.has(name, &backup, &BackupStatus::default()))
+    }
+
+    fn restore(phase: RestoreState, origin: &Value) -> (String, RestoreSeen) {
+        let spec: RestoreSpec =
+            serde_json::from_value(json!({"backupRef": {"name": "b"}, "origin": origin})).unwrap();
+        let status =
+            RestoreStatus { phase, set_aside: Some("r-before".to_owned()), ..RestoreStatus::default() };
+        ("r".to_owned(), RestoreSeen { deleting: false, spec, status })
+    }
+
+    #[test]
+    fn what_a_restore_is_at_work_with_stays_until_it_is_over() {
+        for (phase, is) in [
+            (RestoreState::Pending, true),
+            (RestoreState::Restoring, true),
+            (RestoreState::Completed, false),
+            (RestoreState::Failed, false),
+        ] {
+            assert_eq!(stays(["b", "r-before"], &[restore(phase, &Value::Null)]), [is; 2], "{phase:?}");
         }
+    }
+
+    #[test]
+    fn what_a_rollback_could_not_put_back_stays_until_it_is_put_back() {
+        let failed = restore(RestoreState::Failed, &json!({"kind": "Lifecycle"}));
+        assert_eq!(stays(["b", "r-before"], &[failed]), [true; 2]);
     }
 }

@@ -6,10 +6,13 @@
 
 mod announcement;
 mod hook;
+mod lost;
 mod run;
 #[cfg(test)]
 mod tests;
 
 pub use announcement::{Announcement, Outcome, RecordedArtefact, Subject};
-pub use hook::{Hook, Parameters, Policy, Record, guards, is_about, plan};
-pub use run::{BackupSeen, Move, RestoreSeen, Seen, backup_name, not_put_back, restore_name, run};
+pub use hook::{Hook, Parameters, Policy, Record, guards, is_about, may_guard, plan};
+pub use lost::{InTheWay, in_the_way};
+pub(crate) use lost::{is_over, lost, reached};
+pub use run::{BackupSeen, Move, RestoreSeen, Seen, backup_name, restore_name, run};

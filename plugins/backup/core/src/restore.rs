@@ -12,6 +12,8 @@ mod decide;
 mod manifest;
 mod observed;
 mod source;
+#[cfg(test)]
+mod tests;
 mod volumes;
 
 pub use decide::{Decision, Order, decide};

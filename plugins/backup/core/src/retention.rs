@@ -2,16 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use backup_api::{BackupPhase, BackupSpec, BackupStatus, OriginKind, Retention, SubjectReference};
+use backup_api::{BackupPhase, BackupSpec, BackupStatus, OriginKind, Retention, Strategy, SubjectReference};
 use jiff::{Timestamp, tz::TimeZone};
 use schedule::Periods;
 
-use crate::{catalogue::Entry, guarded::Guarded};
+use crate::lifecycle::reached;
 
 /// How many failed ones are kept to be looked at.
 const FAILED: usize = 3;
 
-/// How many of a subject are kept that restores after rollbacks have set aside.
+/// Of how many restores after rollbacks is kept what they have set aside, and of each how much.
 const ASIDE: usize = 3;
 
 /// A backup that may be kept or not.
@@ -25,8 +25,6 @@ pub struct Candidate {
     pub subject: SubjectReference,
     /// Why it was taken.
     pub origin: OriginKind,
-    /// Somebody may still need it: it stays.
-    pub guarded: bool,
     /// When it began.
     pub taken: Option<Timestamp>,
     /// How far it is.
@@ -37,38 +35,40 @@ pub struct Candidate {
 
 impl Candidate {
     /// A `Backup` as it was read.
-    pub fn of_backup(
-        name: &str,
-        spec: &BackupSpec,
-        status: &BackupStatus,
-        (deleting, guarded): (bool, &Guarded),
-    ) -> Self {
+    pub fn of_backup(name: &str, spec: &BackupSpec, status: &BackupStatus, deleting: bool) -> Self {
         let origin = spec.origin.clone().unwrap_or_default();
         Self {
             name: name.to_owned(),
             policy: spec.policy_ref.as_ref().map(|policy| policy.name.clone()),
             subject: spec.subject.clone(),
             origin: origin.kind,
-            guarded: guarded.has(name, spec, status),
             taken: status.started_at,
             phase: if deleting { BackupPhase::Deleting } else { status.phase },
             verified: status.verified,
         }
     }
+}
 
-    /// An entry of the catalogue: only whole backups have one.
-    pub fn of_entry(entry: &Entry) -> Self {
-        let origin = entry.origin.clone().unwrap_or_default();
-        Self {
-            name: entry.name.clone(),
-            policy: entry.policy.clone(),
-            subject: entry.subject.clone(),
-            origin: origin.kind,
-            guarded: false,
-            taken: Some(entry.artefact.taken_at),
-            phase: BackupPhase::Completed,
-            verified: true,
-        }
+/// What a restore after a rollback has set aside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Aside {
+    candidate: Candidate,
+    /// Name of the `Restore`; its tries have the same.
+    restore: Option<String>,
+    /// What it is of: a subject may have several databases.
+    of: Option<Strategy>,
+}
+
+impl Aside {
+    /// A `Backup` as it was read. None: it is something else.
+    pub fn of_backup(name: &str, spec: &BackupSpec, status: &BackupStatus, deleting: bool) -> Option<Self> {
+        let origin = spec.origin.as_ref()?;
+        let is_aside = origin.kind == OriginKind::Restore && origin.change.is_some();
+        is_aside.then(|| Self {
+            candidate: Candidate::of_backup(name, spec, status, deleting),
+            restore: origin.run.clone(),
+            of: spec.plan.as_ref().map(|plan| reached(&plan.strategy)),
+        })
     }
 }
 
@@ -105,11 +105,42 @@ pub fn expired(rule: &Retention, candidates: &[Candidate], context: &Context<'_>
 }
 
 /// Names of backups of one subject that are not kept any more, of those that restores after rollbacks have set aside. No policy has these.
-pub fn expired_asides(mut of_one: Vec<Candidate>) -> Vec<String> {
-    of_one.sort_by(|a, b| (b.taken, &b.name).cmp(&(a.taken, &a.name)));
-    let of_phase = |phase| of_one.iter().filter(move |candidate| candidate.phase == phase);
-    let old = of_phase(BackupPhase::Completed).skip(ASIDE).chain(of_phase(BackupPhase::Failed).skip(FAILED));
-    old.filter(|candidate| !candidate.guarded).map(|candidate| candidate.name.clone()).collect()
+///
+/// Of each database the last restores are counted. The first that a restore has set aside is the only copy of what was there before it
+/// wrote: it stays as long as any of that restore.
+pub fn expired_asides(mut of_one: Vec<Aside>) -> Vec<String> {
+    of_one.sort_by(|Aside { candidate: a, .. }, Aside { candidate: b, .. }| {
+        (b.taken, &b.name).cmp(&(a.taken, &a.name))
+    });
+    let mut databases: Vec<Vec<&Aside>> = Vec::new();
+    for aside in &of_one {
+        match databases.iter_mut().find(|known| known.first().is_some_and(|first| first.of == aside.of)) {
+            Some(known) => known.push(aside),
+            None => databases.push(vec![aside]),
+        }
+    }
+    databases.iter().flat_map(|of_one| expired_asides_of(of_one)).collect()
+}
+
+fn expired_asides_of(newest_first: &[&Aside]) -> Vec<String> {
+    let of_phase = |phase| newest_first.iter().copied().filter(move |aside| aside.candidate.phase == phase);
+    let mut restores: Vec<Vec<&Aside>> = Vec::new();
+    for aside in of_phase(BackupPhase::Completed) {
+        match restores
+            .iter_mut()
+            .find(|known| known.first().is_some_and(|first| first.restore == aside.restore))
+        {
+            Some(known) => known.push(aside),
+            None => restores.push(vec![aside]),
+        }
+    }
+    let old = restores.iter().skip(ASIDE).flatten();
+    let surplus = restores.iter().take(ASIDE).flat_map(|tries| {
+        let later = tries.split_last().map_or(&[][..], |(_, later)| later);
+        later.iter().skip(ASIDE - 1)
+    });
+    let failed: Vec<&Aside> = of_phase(BackupPhase::Failed).skip(FAILED).collect();
+    old.chain(surplus).chain(&failed).map(|aside| aside.candidate.name.clone()).collect()
 }
 
 fn expired_of(rule: &Retention, mut of_one: Vec<&Candidate>, context: &Context<'_>) -> Vec<String> {
@@ -120,7 +151,7 @@ fn expired_of(rule: &Retention, mut of_one: Vec<&Candidate>, context: &Context<'
     let kept = kept(rule, &completed, context);
     let old =
         completed.iter().enumerate().filter(|(at, _)| !kept.contains(at)).map(|(_, candidate)| *candidate);
-    old.chain(failed).filter(|candidate| !candidate.guarded).map(|candidate| candidate.name.clone()).collect()
+    old.chain(failed).map(|candidate| candidate.name.clone()).collect()
 }
 
 /// The indexes of those that are kept; the newest come first.
@@ -154,6 +185,7 @@ fn kept(rule: &Retention, completed: &[&Candidate], context: &Context<'_>) -> BT
 mod tests {
     use backup_api::Duration;
     use proptest::prelude::*;
+    use serde_json::json;
 
     use super::*;
 
@@ -167,7 +199,6 @@ mod tests {
                 name: "db".to_owned(),
             },
             origin: OriginKind::Schedule,
-            guarded: false,
             taken: Some(format!("2026-{taken}Z").parse().unwrap()),
             phase: BackupPhase::Completed,
             verified: true,
@@ -232,19 +263,30 @@ mod tests {
         assert_eq!(gone(&last(1), &candidates), ["b1", "b3", "b4"]);
     }
 
-    #[test]
-    fn of_what_rollbacks_have_set_aside_the_last_three_stay_and_what_is_needed() {
-        let mut candidates = days(6);
-        candidates[1].guarded = true;
-        candidates[5].phase = BackupPhase::Failed;
-        assert_eq!(expired_asides(candidates), ["b1"]);
+    /// Of the restore `r` of a database, on this day.
+    fn aside(name: &str, (restore, database): (&str, &str), day: u32) -> Aside {
+        let job = json!({"preset": "mariadb", "parameters": {"host": "db", "database": database}});
+        Aside {
+            candidate: candidate(name, &format!("01-{day:02}T02:00:00")),
+            restore: Some(restore.to_owned()),
+            of: Some(serde_json::from_value(json!({"job": job})).unwrap()),
+        }
     }
 
     #[test]
-    fn what_somebody_may_still_need_stays() {
-        let mut candidates = days(3);
-        candidates[0].guarded = true;
-        assert_eq!(gone(&last(1), &candidates), ["b2"]);
+    fn of_what_rollbacks_have_set_aside_that_of_the_last_three_of_each_database_stays() {
+        let mut asides: Vec<Aside> =
+            (1..=5).map(|day| aside(&format!("a{day}"), (&format!("r{day}"), "a"), day)).collect();
+        asides.push(aside("b0", ("q", "b"), 1));
+        assert_eq!(expired_asides(asides.clone()), ["a2", "a1"]);
+        asides[4].candidate.phase = BackupPhase::Failed;
+        assert_eq!(expired_asides(asides), ["a1"]);
+    }
+
+    #[test]
+    fn what_a_restore_has_set_aside_before_it_wrote_outlives_that_of_its_further_tries() {
+        let tries = (1..=5).map(|day| aside(&format!("r-{day}"), ("r", "a"), day));
+        assert_eq!(expired_asides(tries.chain([aside("s-1", ("s", "a"), 6)]).collect()), ["r-3", "r-2"]);
     }
 
     #[test]

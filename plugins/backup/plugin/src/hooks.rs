@@ -2,25 +2,25 @@
 
 use std::time::Duration;
 
-use backup_api::{FailurePolicy, names};
+use backup_api::{FailurePolicy, RestoreState, names};
 use backup_core::{
     lifecycle::{
-        self, Announcement, Move, Outcome as Ended, Parameters, Policy as Named, RecordedArtefact, Seen,
-        Subject, backup_name, restore_name,
+        self, Announcement, InTheWay, Move, Outcome as Ended, Parameters, Policy as Named, RecordedArtefact,
+        Seen, Subject, backup_name, restore_name,
     },
     plan,
 };
 use jiff::Timestamp;
 use pilothouse_sdk::{
-    Announced, Artefact, Context, Ending, Error, Event, HookStep, LifecycleHook, ObjectRef, Ownership,
-    PlannedHook, Task,
+    Announced, Artefact, Context, DeleteOptions, Ending, Error, Event, HookStep, LifecycleHook, ObjectRef,
+    Ownership, PlannedHook, Task,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{
     look,
-    object::{Of, Policy, create, gvk},
+    object::{Of, Policy, Restore, create, delete, gvk},
     settings,
 };
 
@@ -30,6 +30,8 @@ const KIND: &str = "Backup";
 const BEFORE_UPGRADE: &str = "pre-upgrade";
 /// When to look again whether what is being deleted is gone, which nobody may tell of.
 const SOON: Duration = Duration::from_secs(2);
+/// When to look again whether a restore has come to its end.
+const LATER: Duration = Duration::from_secs(10);
 
 /// What a hook remembers.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -46,9 +48,7 @@ pub(crate) struct Changes;
 impl LifecycleHook for Changes {
     fn plan(&self, ctx: &Context, announced: &Announced) -> Result<Vec<PlannedHook>, Error> {
         let announcement = told(announced);
-        let mut policies = Of::<Policy>::list_all(ctx, &announcement.subject.namespace)?;
-        policies.retain(|policy| lifecycle::guards(&policy.spec, &announcement));
-        let policies = followed(ctx, policies)?;
+        let policies = followed(ctx, &announcement)?;
         let named: Vec<Named<'_>> =
             policies.iter().map(|policy| Named { name: &policy.metadata.name, spec: &policy.spec }).collect();
         Ok(lifecycle::plan(&announcement, &named).into_iter().map(planned).collect())
@@ -70,7 +70,7 @@ impl LifecycleHook for Changes {
                 .watch(look::own(kind, namespace, &name))
                 .record(&Memory { begun })?,
             Move::Replace { message, kind, name } => {
-                delete(ctx, kind, namespace, &name)?;
+                delete(ctx, kind, (namespace, &name), &DeleteOptions::default())?;
                 HookStep::pending(message).watch(look::own(kind, namespace, &name)).requeue_after(SOON)
             }
             Move::Done(records) => {
@@ -83,43 +83,74 @@ impl LifecycleHook for Changes {
     fn cancel(&self, ctx: &Context, task: &Task) -> Result<(), Error> {
         let announcement = told(&task.announced);
         let namespace = announcement.subject.namespace.as_str();
-        let (kind, name) = match task.parameters::<Parameters>()? {
-            Parameters::Backup { policy, .. } => (names::BACKUP, backup_name(&policy, &announcement)),
-            Parameters::Restore(record) => (names::RESTORE, restore_name(&record.policy, &announcement)),
-        };
-        delete(ctx, kind, namespace, &name)
+        match task.parameters::<Parameters>()? {
+            Parameters::Backup { policy, .. } => {
+                let name = backup_name(&policy, &announcement);
+                delete(ctx, names::BACKUP, (namespace, &name), &DeleteOptions::default())
+            }
+            Parameters::Restore(record) => {
+                end_restore(ctx, namespace, &restore_name(&record.policy, &announcement))
+            }
+        }
     }
 }
 
-/// The policies that can be followed. One that cannot, and whose failures count, holds the change up until it is mended.
-fn followed(ctx: &Context, policies: Vec<Of<Policy>>) -> Result<Vec<Of<Policy>>, Error> {
+/// The policies of this phase that can be followed. One that cannot, and whose failures count, holds the change up until it is mended.
+fn followed(ctx: &Context, announcement: &Announcement) -> Result<Vec<Of<Policy>>, Error> {
     let settings = settings::read(ctx)?;
     let mut followed = Vec::new();
-    for policy in policies {
-        let wrong = plan::check(&policy.spec, &policy.metadata.namespace, &settings);
-        if wrong.is_empty() {
-            followed.push(policy);
-            continue;
+    for found in Of::<Policy>::list(&ctx.kube(), &announcement.subject.namespace)? {
+        match found {
+            Ok(policy) if lifecycle::guards(&policy.spec, announcement) => {
+                let wrong = plan::check(&policy.spec, &policy.metadata.namespace, &settings);
+                if wrong.is_empty() {
+                    followed.push(policy);
+                    continue;
+                }
+                let wrong: Vec<String> = wrong.iter().map(ToString::to_string).collect();
+                let name = &policy.metadata.name;
+                let message = format!("the BackupPolicy {name} cannot be followed: {}", wrong.join("; "));
+                without(ctx, policy.spec.on_failure, "InvalidPolicy", &message)?;
+            }
+            Err(unreadable) => {
+                let spec = unreadable.object.get("spec").cloned().unwrap_or_default();
+                if lifecycle::may_guard(&spec, announcement) {
+                    let ignored = text(&spec, "/onFailure") == "Ignore";
+                    let counts = if ignored { FailurePolicy::Ignore } else { FailurePolicy::Fail };
+                    without(ctx, counts, "InvalidObject", &unreadable.words())?;
+                }
+            }
+            Ok(_) => {}
         }
-        let wrong: Vec<String> = wrong.iter().map(ToString::to_string).collect();
-        let message =
-            format!("the BackupPolicy {} cannot be followed: {}", policy.metadata.name, wrong.join("; "));
-        if policy.spec.on_failure == FailurePolicy::Fail {
-            let mend = "the change is not begun until it is mended, or has onFailure: Ignore";
-            return Err(Error::retry("InvalidPolicy", format!("{message}; {mend}")));
-        }
-        ctx.publish(&Event::warning(
-            "InvalidPolicy",
-            format!("{message}; the change goes on WITHOUT a backup"),
-        ));
     }
     Ok(followed)
 }
 
-/// What it has at rest is released by its finalizer.
-fn delete(ctx: &Context, kind: &str, namespace: &str, name: &str) -> Result<(), Error> {
-    let reference = ObjectRef::new(gvk(kind), namespace, name);
-    Ok(ctx.kube().delete_ref(&reference, &Default::default()).map(drop)?)
+/// What becomes of a change without the backup of a policy.
+fn without(ctx: &Context, counts: FailurePolicy, reason: &str, why: &str) -> Result<(), Error> {
+    if counts == FailurePolicy::Fail {
+        let mend = "the change is not begun until it is mended, or has onFailure: Ignore";
+        return Err(Error::retry(reason, format!("{why}; {mend}")));
+    }
+    ctx.publish(&Event::warning(reason, format!("{why}; the change goes on WITHOUT a backup")));
+    Ok(())
+}
+
+/// Ends a `Restore` that has not written anything yet. One that has comes to its end by itself, and stays in sight: what it leaves is
+/// in the way of backups.
+fn end_restore(ctx: &Context, namespace: &str, name: &str) -> Result<(), Error> {
+    let Some(restore) = Of::<Restore>::read_live(ctx, namespace, name)? else { return Ok(()) };
+    let status = restore.status()?;
+    if matches!(status.phase, RestoreState::Completed | RestoreState::Failed) {
+        return Ok(());
+    }
+    if status.run.is_some_and(|run| run.touched_at.is_some()) {
+        let message = format!("the Restore {name} has begun to write: it comes to its end first");
+        return Err(Error::retry_after(LATER, "RestoreAtWork", message));
+    }
+    let unchanged = Some(restore.metadata.resource_version);
+    let options = DeleteOptions { resource_version: unchanged, ..DeleteOptions::default() };
+    delete(ctx, names::RESTORE, (namespace, name), &options)
 }
 
 fn has_begun(task: &Task) -> bool {
@@ -195,9 +226,8 @@ fn seen(ctx: &Context, announcement: &Announcement, parameters: &Value) -> Resul
         Ok(Parameters::Backup { policy, .. }) => {
             let backup = look::backup(ctx, namespace, &backup_name(&policy, announcement))?;
             let begins = backup.is_none() && announcement.phase == BEFORE_UPGRADE;
-            let restores = if begins { look::restores(ctx, namespace)? } else { Vec::new() };
-            let spoilt_by = lifecycle::not_put_back(&announcement.reference(), &restores).map(str::to_owned);
-            Seen { backup, spoilt_by, ..Seen::default() }
+            let in_the_way = if begins { in_the_way(ctx, announcement)? } else { None };
+            Seen { backup, in_the_way, ..Seen::default() }
         }
         Ok(Parameters::Restore(record)) => Seen {
             backup: look::backup(ctx, namespace, &record.backup)?,
@@ -207,6 +237,13 @@ fn seen(ctx: &Context, announcement: &Announcement, parameters: &Value) -> Resul
         // The core says what is wrong with them.
         Err(_) => Seen::default(),
     })
+}
+
+/// By what the API server says: a backup of spoilt data would be taken for a good one.
+fn in_the_way(ctx: &Context, announcement: &Announcement) -> Result<Option<InTheWay>, Error> {
+    let (kube, namespace) = (ctx.kube().live(), &announcement.subject.namespace);
+    let (restores, runs) = (look::restores(&kube, namespace)?, look::runs(&kube, namespace)?);
+    Ok(lifecycle::in_the_way(announcement, &restores, &runs))
 }
 
 fn artefact(namespace: &str, record: Value) -> Artefact {

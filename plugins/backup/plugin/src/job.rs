@@ -46,8 +46,7 @@ fn refusal(ctx: &Context, namespace: &str, name: &str) -> Option<String> {
     let events = ctx.kube().live().list_ref::<Value>(Gvk::new("", "v1", "Event"), namespace);
     let fields = format!("involvedObject.kind=Job,involvedObject.name={name},reason=FailedCreate");
     let events = events.fields(fields).all().ok()?;
-    let last = events.last()?.pointer("/message")?.as_str()?;
-    Some(last.to_owned())
+    read::last_said(&events)
 }
 
 fn found(kube: &Kube, namespace: &str, name: &str) -> Result<(Option<Value>, Vec<Value>), KubeError> {

@@ -2,10 +2,10 @@
 
 use backup_api::names;
 use backup_core::lifecycle::{BackupSeen, RestoreSeen};
-use pilothouse_sdk::{Context, Error, ObjectRef, Watch};
+use pilothouse_sdk::{Context, Error, Gvk, Kube, KubeError, ObjectRef, Watch};
 use serde_json::Value;
 
-use crate::object::{Backup, Of, Restore};
+use crate::object::{Backup, Of, Restore, Unreadable};
 
 /// An object, if it is there. That it is not is believed of the API server only: a cache may not have seen what was just created.
 pub(crate) fn found(ctx: &Context, reference: &ObjectRef) -> Result<Option<Value>, String> {
@@ -35,17 +35,31 @@ pub(crate) fn restore(ctx: &Context, namespace: &str, name: &str) -> Result<Opti
     Ok(Some(RestoreSeen { deleting: found.is_deleting(), status: found.status()?, spec: found.spec }))
 }
 
-/// All `Restore`s of a namespace with their names, from the API server. One that cannot be read is left out.
+/// All `Restore`s of a namespace with their names.
+///
+/// # Errors
+/// As for any request; one that cannot be read, for it may be the one that matters.
+pub(crate) fn restores(kube: &Kube, namespace: &str) -> Result<Vec<(String, RestoreSeen)>, Error> {
+    let seen = |found: Result<Of<Restore>, Unreadable>| {
+        let found = found?;
+        let (deleting, status) = (found.is_deleting(), found.status()?);
+        Ok((found.metadata.name, RestoreSeen { deleting, status, spec: found.spec }))
+    };
+    Of::<Restore>::list(kube, namespace)?.into_iter().map(seen).collect()
+}
+
+/// All `LifecycleRun`s of a namespace.
 ///
 /// # Errors
 /// As for any request.
-pub(crate) fn restores(ctx: &Context, namespace: &str) -> Result<Vec<(String, RestoreSeen)>, Error> {
-    let found = Of::<Restore>::list_live(ctx, namespace)?;
-    let seen = found.into_iter().filter_map(|found| {
-        let (deleting, status) = (found.is_deleting(), found.status().ok()?);
-        Some((found.metadata.name, RestoreSeen { deleting, status, spec: found.spec }))
-    });
-    Ok(seen.collect())
+pub(crate) fn runs(kube: &Kube, namespace: &str) -> Result<Vec<Value>, Error> {
+    let kind = Gvk::new("lifecycle.pilothouse.dev", "v1alpha1", "LifecycleRun");
+    match kube.list_ref::<Value>(kind, namespace).all() {
+        Ok(runs) => Ok(runs),
+        // Without the kind there are no changes.
+        Err(KubeError::UnknownKind(_)) => Ok(Vec::new()),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// What is watched of our own objects.

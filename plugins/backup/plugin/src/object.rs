@@ -3,7 +3,9 @@
 use backup_api::{
     BackupPolicySpec, BackupPolicyStatus, BackupSpec, BackupStatus, RestoreSpec, RestoreStatus, names,
 };
-use pilothouse_sdk::{Context, Error, Gvk, Kube, KubeError, ObjectRef, Patch, Resource, merge_difference};
+use pilothouse_sdk::{
+    Context, DeleteOptions, Error, Gvk, Kube, KubeError, ObjectRef, Patch, Resource, merge_difference,
+};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
@@ -48,7 +50,7 @@ pub(crate) struct Metadata {
     #[serde(default)]
     pub(crate) uid: String,
     #[serde(default)]
-    resource_version: String,
+    pub(crate) resource_version: String,
     #[serde(default)]
     deletion_timestamp: Option<String>,
 }
@@ -62,6 +64,28 @@ pub(crate) struct Of<K: Kind> {
     /// As it stands there: what is to vanish from it has to be named.
     #[serde(default)]
     status: Value,
+}
+
+/// An object that cannot be read, where none may be missed.
+pub(crate) struct Unreadable {
+    kind: &'static str,
+    error: serde_json::Error,
+    /// As it stands there.
+    pub(crate) object: Value,
+}
+
+impl Unreadable {
+    pub(crate) fn words(&self) -> String {
+        let name = self.object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+        format!("the {} {name} cannot be read: {}", self.kind, self.error)
+    }
+}
+
+/// Worth another try: somebody may mend it.
+impl From<Unreadable> for Error {
+    fn from(unreadable: Unreadable) -> Self {
+        Self::retry("InvalidObject", unreadable.words())
+    }
 }
 
 impl<K: Kind> Resource for Of<K> {
@@ -138,41 +162,16 @@ impl<K: Kind> Of<K> {
         found.map(|found| Self::from_json(found.to_string())).transpose()
     }
 
-    /// All objects of a namespace.
+    /// All objects of a namespace: of each what it says, or that it cannot be read.
     ///
     /// # Errors
-    /// As for any request. One that cannot be read is left out.
-    pub(crate) fn list(ctx: &Context, namespace: &str) -> Result<Vec<Self>, Error> {
-        Self::list_with(&ctx.kube(), namespace)
-    }
-
-    /// The same from the API server itself.
-    ///
-    /// # Errors
-    /// As for [`list`](Self::list).
-    pub(crate) fn list_live(ctx: &Context, namespace: &str) -> Result<Vec<Self>, Error> {
-        Self::list_with(&ctx.kube().live(), namespace)
-    }
-
-    fn list_with(kube: &Kube, namespace: &str) -> Result<Vec<Self>, Error> {
-        let found = kube.clone().list_ref::<Value>(gvk(K::NAME), namespace).all()?;
-        Ok(found.into_iter().filter_map(|item| Self::from_json(item.to_string()).ok()).collect())
-    }
-
-    /// The same where none may be missed.
-    ///
-    /// # Errors
-    /// As for any request. One that cannot be read is an error that names it, and worth another try: somebody may mend it.
-    pub(crate) fn list_all(ctx: &Context, namespace: &str) -> Result<Vec<Self>, Error> {
-        let found = ctx.kube().list_ref::<Value>(gvk(K::NAME), namespace).all()?;
-        let read = |item: Value| {
-            let name = item.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default().to_owned();
-            serde_json::from_value(item).map_err(|error| {
-                let message = format!("the {} {name} cannot be read, so nothing is begun: {error}", K::NAME);
-                Error::retry("InvalidObject", message)
-            })
+    /// As for any request.
+    pub(crate) fn list(kube: &Kube, namespace: &str) -> Result<Vec<Result<Self, Unreadable>>, Error> {
+        let found = kube.list_ref::<Value>(gvk(K::NAME), namespace).all()?;
+        let read = |object: Value| {
+            Self::deserialize(&object).map_err(|error| Unreadable { kind: K::NAME, error, object })
         };
-        found.into_iter().map(read).collect()
+        Ok(found.into_iter().map(read).collect())
     }
 
     pub(crate) fn reference(&self) -> ObjectRef {
@@ -250,4 +249,18 @@ pub(crate) fn create(
         Ok(_) | Err(KubeError::AlreadyExists(_)) => Ok(()),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Deletes an object of ours, if it is there. What it has at rest is released by its finalizer.
+///
+/// # Errors
+/// As for any request.
+pub(crate) fn delete(
+    ctx: &Context,
+    kind: &str,
+    (namespace, name): (&str, &str),
+    options: &DeleteOptions,
+) -> Result<(), Error> {
+    let reference = ObjectRef::new(gvk(kind), namespace, name);
+    Ok(ctx.kube().delete_ref(&reference, options).map(drop)?)
 }

@@ -17,12 +17,12 @@ use backup_core::{
 };
 use jiff::{Timestamp, tz::TimeZone};
 use pilothouse_sdk::{
-    Context, Error, Event, Gvk, ObjectRef, Outcome, Ownership, Reconciler, ServedKind, Watch,
+    Context, DeleteOptions, Error, Event, Gvk, Outcome, Ownership, Reconciler, ServedKind, Watch,
 };
 use serde_json::Value;
 
 use crate::{
-    object::{Backup, Of, Policy, create, gvk},
+    object::{Backup, Of, Policy, create, delete, gvk},
     retire, settings,
 };
 
@@ -46,8 +46,11 @@ impl Reconciler for Policies {
             let wrong: Vec<String> = wrong.iter().map(ToString::to_string).collect();
             return Ok(Outcome::stalled("InvalidPolicy", wrong.join("; ")));
         }
-        let backups: Vec<Taken> =
-            Of::<Backup>::list(ctx, &namespace)?.into_iter().filter_map(Taken::of).collect();
+        let backups: Vec<Taken> = Of::<Backup>::list(&ctx.kube(), &namespace)?
+            .into_iter()
+            .flatten()
+            .filter_map(Taken::of)
+            .collect();
         let own: Vec<&Taken> = backups.iter().filter(|backup| backup.is_of(&policy.metadata.name)).collect();
         let next = by_the_clock(ctx, &mut policy, &own)?;
         expire(ctx, &policy, &own)?;
@@ -209,7 +212,7 @@ fn begin(
     let own = backup.pointer("/metadata/name").and_then(Value::as_str);
     // It may be there already, and does not replace itself.
     for other in replaces.iter().filter(|other| Some(other.as_str()) != own) {
-        delete(ctx, namespace, other)?;
+        delete(ctx, names::BACKUP, (namespace, other), &DeleteOptions::default())?;
     }
     create(ctx, &backup, Ownership::None)
 }
@@ -261,12 +264,11 @@ fn subjects(ctx: &Context, namespace: &str, spec: &BackupPolicySpec) -> Result<V
 /// Takes away what is not kept any more, artefacts and all.
 fn expire(ctx: &Context, policy: &Of<Policy>, own: &[&Taken]) -> Result<(), Error> {
     let Some(rule) = &policy.spec.retention else { return Ok(()) };
-    let guarded = retire::guarded(ctx, &policy.metadata.namespace)?;
     let candidates: Vec<Candidate> = own
         .iter()
         .map(|backup| {
             let (name, spec) = (&backup.found.metadata.name, &backup.found.spec);
-            Candidate::of_backup(name, spec, &backup.status, (backup.found.is_deleting(), &guarded))
+            Candidate::of_backup(name, spec, &backup.status, backup.found.is_deleting())
         })
         .collect();
     let zone = policy.spec.schedule.as_ref().and_then(|rule| rule.time_zone.as_deref());
@@ -275,12 +277,10 @@ fn expire(ctx: &Context, policy: &Of<Policy>, own: &[&Taken]) -> Result<(), Erro
         zone: zone.and_then(|zone| TimeZone::get(zone).ok()).unwrap_or(TimeZone::UTC),
         now: Timestamp::try_from(ctx.now()).unwrap_or_default(),
     };
-    retire::all(ctx, &policy.metadata.namespace, &expired(rule, &candidates, &keeping))
-}
-
-fn delete(ctx: &Context, namespace: &str, name: &str) -> Result<(), Error> {
-    let reference = ObjectRef::new(gvk(names::BACKUP), namespace, name);
-    Ok(ctx.kube().delete_ref(&reference, &Default::default()).map(drop)?)
+    let expired = expired(rule, &candidates, &keeping);
+    let old = own.iter().filter(|backup| expired.contains(&backup.found.metadata.name));
+    let old = old.map(|Taken { found, status }| (found.metadata.name.as_str(), &found.spec, status));
+    retire::all(ctx, &policy.metadata.namespace, old.collect())
 }
 
 /// What alerts go by: of each subject, for one that succeeds must not hide another.

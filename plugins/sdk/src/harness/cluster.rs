@@ -266,6 +266,16 @@ impl Cluster {
         self.state().forbidden.push((verb.to_owned(), resource.to_owned()));
     }
 
+    /// Lets caches lag behind: reads that are not [live](Kube::live) miss the object until [`catch_up`](Self::catch_up).
+    pub fn hide_from_caches(&self, object: &ObjectRef) {
+        self.state().store.unseen.insert(Key::of(object));
+    }
+
+    /// Caches have everything again.
+    pub fn catch_up(&self) {
+        self.state().store.unseen.clear();
+    }
+
     /// Gives the right back.
     pub fn permit(&self, verb: &str, resource: &str) {
         self.state().forbidden.retain(|(known, of)| (known.as_str(), of.as_str()) != (verb, resource));

@@ -16,8 +16,8 @@ use super::{
     validate,
 };
 use crate::{
-    Applied, ApplyOptions, Change, DeleteOptions, KubeError, ObjectRef, Page, Patch, Propagation, Query,
-    ReadOptions, Taken,
+    Applied, ApplyOptions, Change, Consistency, DeleteOptions, KubeError, ObjectRef, Page, Patch,
+    Propagation, Query, ReadOptions, Taken,
 };
 
 /// Objects in a page when nobody says.
@@ -34,8 +34,12 @@ impl Store {
     /// The object as it is answered; none when there is none.
     pub(super) fn get(&self, object: &ObjectRef, options: &ReadOptions) -> Result<Option<Value>, KubeError> {
         validate::scope(self.kinds.find(&object.kind)?, object.namespace.as_deref())?;
-        let stored = self.find(object)?;
+        let stored = self.find(object)?.filter(|_| self.is_seen(&Key::of(object), options));
         Ok(stored.map(|stored| project(Self::answer(stored, &object.kind), &options.fields)))
+    }
+
+    fn is_seen(&self, key: &Key, options: &ReadOptions) -> bool {
+        options.consistency == Consistency::Live || !self.unseen.contains(key)
     }
 
     /// One page, in order of namespace and name; the next one starts behind the last object of this one.
@@ -54,6 +58,7 @@ impl Store {
                 && labels.matches(&stored.object)
                 && fields.matches(&stored.object)
                 && query.from.as_ref().is_none_or(|from| token(key) > *from)
+                && self.is_seen(key, options)
         });
         let mut page = Page { items: Vec::new(), next: None, resource_version: self.resource_version() };
         let mut last = None;

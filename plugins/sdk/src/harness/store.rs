@@ -1,7 +1,7 @@
 //! The objects of the in-memory cluster, and the one place that changes them.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     time::{Duration, SystemTime},
 };
 
@@ -98,6 +98,8 @@ pub(super) struct Store {
     /// What the last apply of an object said and under whose name, as the host remembers it: what is the same, and still holds, is
     /// not said again.
     pub(super) said: BTreeMap<Key, (String, Value)>,
+    /// What caches do not have yet.
+    pub(super) unseen: BTreeSet<Key>,
     version: u64,
     created: u64,
 }
@@ -107,8 +109,16 @@ impl Store {
     pub(super) fn new() -> Self {
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_767_225_600);
         let (kinds, objects) = (Kinds::built_in(), BTreeMap::new());
-        let mut store =
-            Self { kinds, objects, changes: Vec::new(), now, said: BTreeMap::new(), version: 0, created: 0 };
+        let mut store = Self {
+            kinds,
+            objects,
+            changes: Vec::new(),
+            now,
+            said: BTreeMap::new(),
+            unseen: BTreeSet::new(),
+            version: 0,
+            created: 0,
+        };
         for name in ["default", "kube-system"] {
             let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
             let reference = ref_of(&namespace);

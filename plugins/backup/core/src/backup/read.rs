@@ -53,6 +53,15 @@ pub fn job(job: Option<&Value>, pods: &[Value]) -> TaskSeen {
     TaskSeen::Running(pods.iter().find_map(waiting).unwrap_or_else(|| "the Job is running".to_owned()))
 }
 
+/// The message of the last of these events. They come by their names, which tell nothing of their times.
+pub fn last_said(events: &[Value]) -> Option<String> {
+    let times = ["/series/lastObservedTime", "/lastTimestamp", "/eventTime", "/metadata/creationTimestamp"];
+    let told_at = |event: &&Value| -> Option<Timestamp> {
+        times.iter().find_map(|path| event.pointer(path)?.as_str()?.parse().ok())
+    };
+    Some(events.iter().max_by_key(told_at)?.pointer("/message")?.as_str()?.to_owned())
+}
+
 /// How a Job stands that runs and of which no pod is seen. One that gets none for long is refused by somebody: a quota, the rules for
 /// pods, a webhook. `refusal`: what the Job's controller said last.
 pub fn without_pod(job: &Value, now: Timestamp, refusal: Option<&str>) -> TaskSeen {
@@ -344,6 +353,16 @@ mod tests {
         assert!(matches!(etcd_restore(Some(&others), "r-restore-1"), TaskSeen::Failed(_)));
         let ours = json!({"metadata": {"labels": {"backup.pilothouse.dev/restore": "r-restore-1"}}, "status": {"succeeded": true}});
         assert!(matches!(etcd_restore(Some(&ours), "r-restore-1"), TaskSeen::Succeeded(_)));
+    }
+
+    #[test]
+    fn the_last_event_is_the_last_by_its_time_and_not_by_its_name() {
+        let event = |message: &str, minute: u32| json!({"message": message, "lastTimestamp": format!("2026-01-01T00:0{minute}:00Z")});
+        let newer =
+            json!({"message": "newest", "lastTimestamp": null, "eventTime": "2026-01-01T00:05:00.000001Z"});
+        assert_eq!(last_said(&[event("new", 2), event("old", 1)]).as_deref(), Some("new"));
+        assert_eq!(last_said(&[newer, event("new", 2)]).as_deref(), Some("newest"));
+        assert_eq!(last_said(&[]), None);
     }
 
     #[test]

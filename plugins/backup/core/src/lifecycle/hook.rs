@@ -126,6 +126,22 @@ pub fn guards(policy: &BackupPolicySpec, announcement: &Announcement) -> bool {
         && is_about(policy, &announcement.reference(), &announcement.subject.labels)
 }
 
+/// Whether a policy that cannot be read may take part in this phase: by what can be read of it.
+pub fn may_guard(policy: &Value, announcement: &Announcement) -> bool {
+    let part = |name: &str| policy.get(name).filter(|part| !part.is_null()).cloned();
+    // The definition has this default, and so has the type.
+    let phases = part("phases").map_or_else(|| Ok(vec!["pre-upgrade".to_owned()]), serde_json::from_value);
+    let subjects = part("subjects").and_then(|subjects| subjects.as_array().cloned());
+    let subject = announcement.reference();
+    phases.map_or(true, |phases: Vec<String>| phases.contains(&announcement.phase))
+        && subjects.is_none_or(|rules| {
+            rules.into_iter().any(|rule| {
+                let rule = serde_json::from_value::<SubjectRule>(rule);
+                rule.map_or(true, |rule| selects(&rule, &subject, &announcement.subject.labels))
+            })
+        })
+}
+
 fn backup_hook(policy: Policy<'_>) -> Option<Hook> {
     let spec = policy.spec;
     let parameters = Parameters::Backup {
@@ -163,8 +179,8 @@ fn restore_hooks(announcement: &Announcement) -> impl Iterator<Item = Hook> {
 }
 
 fn restore_hook(record: Record) -> Option<Hook> {
-    // First the present data is set aside, then the restore has as much time again.
-    let timeout = Duration::from(record.plan.timeout).saturating_mul(2).saturating_add(MARGIN);
+    // The artefact is read, the present data set aside, the artefact put back: each has so long, and is cleaned up after.
+    let timeout = Duration::from(record.plan.timeout).saturating_add(MARGIN).saturating_mul(3);
     Some(Hook {
         name: format!("{RESTORE}{}", record.policy),
         weight: record.weight.saturating_add(RESTORES),

@@ -2,15 +2,19 @@
 
 use backup_api::{
     ArtefactSource, BackupPhase, BackupPlan, BackupReference, BackupSpec, BackupStatus, Origin, OriginKind,
-    PolicyReference, RestoreSpec, RestoreState, RestoreStatus, SubjectReference, names,
+    PolicyReference, RestoreSpec, RestoreState, RestoreStatus, names,
 };
 use serde_json::{Value, json};
 
 use super::{
     announcement::{Announcement, Outcome},
     hook::{Parameters, Record},
+    lost::InTheWay,
 };
 use crate::naming;
+
+/// The reason of a hook whose `Restore` failed, and tells of it.
+pub(super) const RESTORE_FAILED: &str = "RestoreFailed";
 
 /// What a hook does next.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,8 +61,8 @@ pub struct Seen {
     pub backup: Option<BackupSeen>,
     /// The `Restore` that the hook makes.
     pub restore: Option<RestoreSeen>,
-    /// The `Restore` after a rollback that failed, and left the subject with data that is not its version's: [`not_put_back`].
-    pub spoilt_by: Option<String>,
+    /// Why a backup is not begun: [`in_the_way`](super::in_the_way).
+    pub in_the_way: Option<InTheWay>,
 }
 
 /// A `Backup` as it was read.
@@ -123,10 +127,16 @@ fn take(announcement: &Announcement, parameters: &Parameters, seen: &Seen) -> Mo
     let name = backup_name(policy, announcement);
     let spec = backup_spec(announcement, policy, plan);
     let Some(backup) = &seen.backup else {
-        if let Some(restore) = &seen.spoilt_by {
-            return failed("DataNotPutBack", not_put_back_words(restore));
-        }
-        return Move::Create(object(names::BACKUP, announcement, &name, &spec));
+        return match &seen.in_the_way {
+            None => Move::Create(object(names::BACKUP, announcement, &name, &spec)),
+            Some(InTheWay::AtWork(restore)) => Move::Pending {
+                message: InTheWay::AtWork(restore.clone()).words(),
+                kind: names::RESTORE,
+                name: restore.clone(),
+                begun: seen.begun,
+            },
+            Some(lost) => failed("DataNotPutBack", lost.words()),
+        };
     };
     if (&backup.spec.origin, &backup.spec.subject) != (&spec.origin, &spec.subject) {
         return failed("NameTaken", format!("the Backup {name} is of another change: delete it"));
@@ -164,39 +174,6 @@ fn take(announcement: &Announcement, parameters: &Parameters, seen: &Seen) -> Mo
             Move::Pending { message, kind, name, begun: true }
         }
     }
-}
-
-fn not_put_back_words(restore: &str) -> String {
-    format!(
-        "the Restore {restore} after a rollback failed, so the data is not that of the version, and a backup of it would be taken for a good \
-         one: put it back by a Restore by hand, or delete that Restore if the data is as it should be; then retry this run"
-    )
-}
-
-/// The name of the last `Restore` of a change of the subject, if it failed and no other has put its data back since.
-pub fn not_put_back<'a>(
-    subject: &SubjectReference,
-    restores: &'a [(String, RestoreSeen)],
-) -> Option<&'a str> {
-    let is_of = |restore: &RestoreSeen| {
-        let planned = restore.status.plan.as_ref().map(|plan| &plan.target);
-        let target = restore.spec.target.as_ref().or(planned);
-        target.is_some_and(|of| {
-            (of.group(), &of.kind, &of.name) == (subject.group(), &subject.kind, &subject.name)
-        })
-    };
-    let of_subject = || restores.iter().filter(|(_, restore)| is_of(restore));
-    let by_change = |restore: &RestoreSeen| {
-        restore.spec.origin.as_ref().is_some_and(|origin| origin.kind == OriginKind::Lifecycle)
-    };
-    let failed = of_subject()
-        .filter(|(_, restore)| restore.status.phase == RestoreState::Failed && by_change(restore))
-        .max_by_key(|(_, restore)| restore.status.completed_at)?;
-    let since = |(_, restore): &&(String, RestoreSeen)| {
-        restore.status.phase == RestoreState::Completed
-            && restore.status.completed_at > failed.1.status.completed_at
-    };
-    of_subject().find(since).is_none().then_some(failed.0.as_str())
 }
 
 fn backup_spec(announcement: &Announcement, policy: &str, plan: &BackupPlan) -> BackupSpec {
@@ -260,7 +237,7 @@ fn put_back(announcement: &Announcement, record: &Record, seen: &Seen) -> Move {
         }
         RestoreState::Completed => Move::Done(Vec::new()),
         RestoreState::Failed => {
-            failed("RestoreFailed", format!("the Restore {name} failed: {}", restore.status.message))
+            failed(RESTORE_FAILED, format!("the Restore {name} failed: {}", restore.status.message))
         }
         phase => {
             let message = format!("the Restore {name} is {phase:?}: {}", restore.status.message);

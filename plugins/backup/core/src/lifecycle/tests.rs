@@ -275,3 +275,94 @@ fn a_backup_before_a_rollback_comes_before_the_restore() {
     back.artefacts.push(RecordedArtefact { hook: "x".to_owned(), artefact: json!({"of": "another plugin"}) });
     assert_eq!(hooks(&back, &[]), ["restore:p"]);
 }
+
+#[test]
+fn a_restore_is_given_as_long_as_its_three_parts_may_take() {
+    let hour = policy(&json!({"timeout": "1h"}));
+    let hook = plan(&rollback("post-rollback", "c-1", &hour), &[]).remove(0);
+    assert!(hook.timeout > std::time::Duration::from_secs(3 * 3600 + 1200), "{:?}", hook.timeout);
+}
+
+#[test]
+fn a_policy_that_cannot_be_read_is_about_what_can_be_read_of_it() {
+    let may = |spec: &Value, phase: &str| may_guard(spec, &announcement(phase, "c"));
+    let shops = json!([{"apiGroup": "charts.example.com", "kind": "Shop"}]);
+    for (spec, is) in [
+        (json!({"subjects": shops, "timeout": "ages"}), true),
+        (json!({"subjects": "all", "phases": 7}), true),
+        (json!({"subjects": [{"kind": 7}]}), true),
+        (json!({"subjects": [{"kind": "Service"}], "timeout": "ages"}), false),
+        (json!({"subjects": shops, "phases": ["pre-delete"]}), false),
+    ] {
+        assert_eq!(may(&spec, "pre-upgrade"), is, "{spec}");
+    }
+    assert!(!may(&json!({"subjects": shops}), "post-rollback"), "what is put back does not wait for it");
+}
+
+/// A `Restore` after a rollback of this database, that ended in this minute.
+fn restored(phase: &str, database: &str, minute: u32) -> (String, RestoreSeen) {
+    let target = json!({"apiVersion": "charts.example.com/v1", "kind": "Shop", "name": "eu"});
+    let job = json!({"preset": "mariadb", "parameters": {"host": "db", "database": database}});
+    let plan = json!({"strategy": {"job": job}, "target": target, "aside": {"strategy": {"job": job}}});
+    let status =
+        json!({"phase": phase, "plan": plan, "completedAt": format!("2026-01-01T00:{minute:02}:00Z")});
+    let spec = json!({"backupRef": {"name": "b"}, "target": target, "origin": {"kind": "Lifecycle"}});
+    let seen = RestoreSeen {
+        deleting: false,
+        spec: serde_json::from_value(spec).unwrap(),
+        status: serde_json::from_value(status).unwrap(),
+    };
+    (format!("{phase}-{database}"), seen)
+}
+
+#[test]
+fn data_is_put_back_by_a_later_restore_of_the_same_database_alone() {
+    let next = announcement("pre-upgrade", "c-3");
+    let failed = restored("Failed", "rows", 1);
+    let way =
+        |others: &[(String, RestoreSeen)]| in_the_way(&next, &[&[failed.clone()], others].concat(), &[]);
+    let still = Some(InTheWay::Failed("Failed-rows".to_owned()));
+    assert_eq!(way(&[]), still);
+    assert_eq!(way(&[restored("Completed", "keys", 2)]), still, "that is another database");
+    assert_eq!(way(&[restored("Completed", "rows", 0)]), still, "that was before");
+    assert_eq!(way(&[restored("Completed", "rows", 2)]), None);
+    let mut whole = restored("Completed", "", 2);
+    let plan = whole.1.status.plan.as_mut().unwrap();
+    plan.strategy.job.as_mut().unwrap().parameters.database = None;
+    assert_eq!(way(&[whole]), None, "with the server comes the database");
+    assert_eq!(way(&[restored("Restoring", "keys", 2)]), Some(InTheWay::AtWork("Restoring-keys".to_owned())));
+}
+
+#[test]
+fn a_rollback_that_did_not_come_to_a_restore_holds_the_next_upgrade_up() {
+    let next = announcement("pre-upgrade", "c-3");
+    let hook = plan(&rollback("post-rollback", "c-1", &policy(&json!({}))), &[]).remove(0);
+    let run = |state: &str, reason: &str, uid: &str| {
+        json!({
+            "metadata": {"name": "run"},
+            "spec": {"phase": "post-rollback", "subject": {"kind": "Shop", "name": "eu", "uid": uid}},
+            "status": {"hooks": [{"name": "restore.p", "parameters": hook.parameters, "state": state, "reason": reason,
+                "message": "it is gone", "finishedAt": "2026-01-01T00:01:00Z"}]},
+        })
+    };
+    let way = |run: &Value, restores: &[(String, RestoreSeen)]| {
+        in_the_way(&next, restores, std::slice::from_ref(run))
+    };
+    let found = way(&run("Failed", "NoStorage", "u-1"), &[]);
+    let Some(InTheWay::NotBegun { run: name, hook: of, why }) = found else { panic!("{found:?}") };
+    assert_eq!((name.as_str(), of.as_str(), why.as_str()), ("run", "restore.p", "NoStorage: it is gone"));
+    assert_eq!(
+        way(&run("Skipped", "SkippedByHand", "u-1"), &[]),
+        None,
+        "somebody says that the data is as it should be"
+    );
+    assert_eq!(
+        way(&run("Failed", "RestoreFailed", "u-1"), &[]),
+        None,
+        "the Restore tells of it, or was deleted"
+    );
+    assert_eq!(way(&run("Failed", "NoStorage", "u-0"), &[]), None, "that was another object of the name");
+    let mut whole = restored("Completed", "", 2);
+    whole.1.status.plan.as_mut().unwrap().strategy.job.as_mut().unwrap().parameters.database = None;
+    assert_eq!(way(&run("Failed", "NoStorage", "u-1"), &[whole]), None);
+}

@@ -4,6 +4,8 @@ use serde_json::json;
 
 use super::*;
 
+mod postgresql;
+
 const PRESETS: [&str; 6] = ["mysql", "mariadb", "postgresql", "mongodb", "redis", "volume"];
 
 fn job(preset: &str) -> Value {
@@ -202,34 +204,6 @@ fn a_dump_tells_with_what_code_it_ended_after_its_last_byte() {
     let (code, written, told) = ran(&dump, "mariadb-dump", 3, None);
     // Half of a dump was written: that it is no whole one is told.
     assert_eq!((code, written.is_empty(), told.as_str()), (3, false, "3"));
-}
-
-#[test]
-fn a_restore_of_all_of_postgresql_forgives_what_is_said_of_the_role_that_restores_and_nothing_else() {
-    let restore = restore_of(&json!({"preset": "postgresql", "parameters": {"host": "db"}})).unwrap();
-    let saying = |errors: &[&str]| {
-        let lines: String = errors.iter().map(|error| format!("echo 'ERROR:  {error}' >&2\n")).collect();
-        ran_with(&restore, "psql", &lines, Some("0")).0
-    };
-    let usual = ["current user cannot be dropped", r#"role "postgres" already exists"#];
-    assert_eq!(saying(&[]), 0);
-    assert_eq!(saying(&usual), 0);
-    // psql goes on after these, and says at its end that all is well.
-    for lost in [r#"database "shop" is being accessed by other users"#, r#"role "app" already exists"#] {
-        assert_eq!(saying(&[usual[0], lost, usual[1]]), 1, "{lost}");
-    }
-}
-
-#[test]
-fn a_database_of_postgresql_is_emptied_in_the_transaction_that_fills_it() {
-    let parameters = json!({"host": "db", "database": "shop"});
-    let restore = restore_of(&json!({"preset": "postgresql", "parameters": parameters})).unwrap();
-    let script = script(&restore);
-    let at = |part: &str| script.find(part).unwrap_or_else(|| panic!("{part}"));
-    assert!(at("pg_terminate_backend") < at("\nBEGIN;") && at("\nBEGIN;") < at("DROP SCHEMA"));
-    // It writes the COMMIT, and only after the last of the archive; that it failed is told by its code.
-    assert!(at("--single-transaction --file=-") < at("--set=ON_ERROR_STOP=1"));
-    assert!(script.contains("wait \"$!\""));
 }
 
 #[test]

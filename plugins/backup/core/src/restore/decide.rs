@@ -292,8 +292,7 @@ impl Look<'_> {
         };
         let ours =
             backup.spec.origin.as_ref().is_some_and(|origin| origin.run.as_deref() == Some(self.object.name));
-        let older =
-            backup.status.completed_at.zip(self.status.started_at).is_some_and(|(end, begin)| end < begin);
+        let older = backup.status.started_at.zip(self.status.started_at).is_some_and(|(its, own)| its < own);
         // What an earlier Restore of the name has set aside stays: it may be the only copy of that data.
         if let Some(next) = manifest::next_aside(&self.object, &name).filter(|_| ours && older) {
             return self.write(RestoreStatus { set_aside: Some(next), ..self.status.clone() });

@@ -172,6 +172,26 @@ fn a_policy_that_cannot_be_followed_holds_its_changes_up_until_it_is_mended() {
 }
 
 #[test]
+fn a_policy_that_cannot_be_read_holds_up_the_changes_that_it_may_be_about_and_no_others() {
+    let mut scene = scene(&json!({}));
+    // The definition lets it pass, and no clock counts so far.
+    let odd = json!({"timeout": "99999999999999999999w", "subjects": [{"kind": "Service", "name": "web"}]});
+    scene.create("BackupPolicy", "odd", &merge(of_database(&json!({})), &odd));
+    let web = json!({"apiVersion": "v1", "kind": "Service", "name": "web"});
+    let refused = scene.plan(announced("pre-upgrade", "v2", &web)).map(|_| ()).unwrap_err();
+    assert!(refused.message().contains("the BackupPolicy odd cannot be read"), "{}", refused.message());
+    let change = upgrade(&mut scene, "v2", &database_subject());
+    let artefacts = done(scene.carry_out(&change, 60));
+    assert_eq!(undo(&mut scene, &database_subject(), ("v2", &artefacts)).hooks.len(), 1);
+    assert_eq!(scene.plan(undoing("post-rollback", "back", (&web, "v2", &[]))).unwrap().hooks, []);
+    scene.delete("BackupPolicy", "odd");
+    let odd = merge(odd, &json!({"onFailure": "Ignore"}));
+    scene.create("BackupPolicy", "odd", &merge(of_database(&json!({})), &odd));
+    assert!(scene.plan(announced("pre-upgrade", "v2", &web)).unwrap().hooks.is_empty());
+    assert!(format!("{:?}", scene.cluster.events()).contains("WITHOUT a backup"));
+}
+
+#[test]
 fn a_change_that_is_given_up_takes_its_backup_with_it() {
     let mut scene = scene(&json!({}));
     scene.actors.fate("dump", &[Fate::Hangs]);
@@ -270,38 +290,6 @@ fn a_restore_that_failed_is_made_again_when_the_rollback_is_tried_again() {
             scene.backups().into_iter().filter(|name| name.contains("-before")).collect();
         assert_eq!(aside.len(), 3, "what was set aside stays: {aside:?}");
         scene.nothing_is_left("retry");
-    }
-}
-
-#[test]
-fn data_that_a_rollback_could_not_put_back_is_not_taken_for_good_by_the_next_upgrade() {
-    for by_hand in [true, false] {
-        let mut scene = scene(&json!({}));
-        let to_2 = upgrade(&mut scene, "v2", &database_subject());
-        let artefacts = done(scene.carry_out(&to_2, 60));
-        scene.actors.data = b"spoilt".to_vec();
-        scene.actors.fate("dump", &[Fate::Fails; 3]);
-        let back = undo(&mut scene, &database_subject(), ("v2", &artefacts));
-        assert!(matches!(scene.carry_out(&back, 300), End::Failed(..)));
-        let failed = crate::actors::list(&scene.cluster, own("Restore")).remove(0);
-        let failed = failed["metadata"]["name"].as_str().unwrap();
-        let next = upgrade(&mut scene, "v3", &database_subject());
-        let End::Failed(reason, message) = scene.carry_out(&next, 60) else { panic!("it goes on") };
-        assert!(reason == "DataNotPutBack" && message.contains(failed), "{reason}: {message}");
-        let other = upgrade(&mut scene, "v3", &cluster_subject());
-        done(scene.carry_out(&other, 60));
-        if by_hand {
-            scene.create(
-                "Restore",
-                "r",
-                &json!({"backupRef": {"name": artefacts[0].name}, "setAside": false}),
-            );
-            scene.play(60);
-        } else {
-            scene.delete("Restore", failed);
-            scene.play(2);
-        }
-        done(scene.carry_out(&next.retried(), 60));
     }
 }
 

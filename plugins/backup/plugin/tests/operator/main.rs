@@ -22,3 +22,5 @@ mod restores;
 mod scene;
 #[cfg(test)]
 mod snapshots;
+#[cfg(test)]
+mod spoilt;
