@@ -320,7 +320,7 @@ fn data_is_put_back_by_a_later_restore_of_the_same_database_alone() {
     let next = announcement("pre-upgrade", "c-3");
     let failed = restored("Failed", "rows", 1);
     let way =
-        |others: &[(String, RestoreSeen)]| in_the_way(&next, &[&[failed.clone()], others].concat(), &[]);
+        |others: &[(String, RestoreSeen)]| in_the_way(&next, &[std::slice::from_ref(&failed), others].concat(), &[]);
     let still = Some(InTheWay::Failed("Failed-rows".to_owned()));
     assert_eq!(way(&[]), still);
     assert_eq!(way(&[restored("Completed", "keys", 2)]), still, "that is another database");
@@ -360,6 +360,11 @@ fn a_rollback_that_did_not_come_to_a_restore_holds_the_next_upgrade_up() {
         way(&run("Failed", "RestoreFailed", "u-1"), &[]),
         None,
         "the Restore tells of it, or was deleted"
+    );
+    assert_eq!(
+        way(&run("Failed", "RollbackFailed", "u-1"), &[]),
+        None,
+        "the version is not the old one either"
     );
     assert_eq!(way(&run("Failed", "NoStorage", "u-0"), &[]), None, "that was another object of the name");
     let mut whole = restored("Completed", "", 2);
