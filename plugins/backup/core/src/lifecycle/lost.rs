@@ -4,7 +4,11 @@ use backup_api::{OriginKind, RestoreState, RestoreStatus, Strategy, SubjectRefer
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{Announcement, hook::Parameters, run::RestoreSeen};
+use super::{
+    Announcement,
+    hook::Parameters,
+    run::{RESTORE_FAILED, ROLLBACK_FAILED, RestoreSeen},
+};
 
 /// Why a backup before a change is not begun.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -148,7 +152,9 @@ fn not_begun(
     subject: &SubjectReference,
     restores: &[(String, RestoreSeen)],
 ) -> Option<(String, String)> {
-    if text(hook, "/state") != "Failed" || text(hook, "/reason") == super::run::RESTORE_FAILED {
+    // Of the one the `Restore` tells; after the other there is nothing to be put back.
+    let is_no_loss = [RESTORE_FAILED, ROLLBACK_FAILED].contains(&text(hook, "/reason"));
+    if text(hook, "/state") != "Failed" || is_no_loss {
         return None;
     }
     let parameters = serde_json::from_value(hook.get("parameters")?.clone()).ok()?;

@@ -15,6 +15,8 @@ use crate::naming;
 
 /// The reason of a hook whose `Restore` failed, and tells of it.
 pub(super) const RESTORE_FAILED: &str = "RestoreFailed";
+/// The reason of a hook whose rollback failed: there is nothing to be put back.
+pub(super) const ROLLBACK_FAILED: &str = "RollbackFailed";
 
 /// What a hook does next.
 #[derive(Debug, Clone, PartialEq)]
@@ -208,7 +210,7 @@ fn object(kind: &str, announcement: &Announcement, name: &str, spec: &impl serde
 fn put_back(announcement: &Announcement, record: &Record, seen: &Seen) -> Move {
     // What was not asked for is not done: the data of the old version is not put under the new one.
     if matches!(announcement.outcome, Some(Outcome::Failed | Outcome::Abandoned)) {
-        return failed("RollbackFailed", "the rollback did not succeed: the data is left as it is");
+        return failed(ROLLBACK_FAILED, "the rollback did not succeed: the data is left as it is");
     }
     let of_undone = record.artefact.change.as_ref() == announcement.undoes.as_ref();
     if record.artefact.change.is_none() || !of_undone {

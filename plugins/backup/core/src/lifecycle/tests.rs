@@ -361,6 +361,11 @@ fn a_rollback_that_did_not_come_to_a_restore_holds_the_next_upgrade_up() {
         None,
         "the Restore tells of it, or was deleted"
     );
+    assert_eq!(
+        way(&run("Failed", "RollbackFailed", "u-1"), &[]),
+        None,
+        "the version is not the old one either"
+    );
     assert_eq!(way(&run("Failed", "NoStorage", "u-0"), &[]), None, "that was another object of the name");
     let mut whole = restored("Completed", "", 2);
     whole.1.status.plan.as_mut().unwrap().strategy.job.as_mut().unwrap().parameters.database = None;

@@ -136,18 +136,18 @@ fn a_rollback_that_failed_without_a_restore_holds_the_next_upgrade_up() {
         "apiVersion": "lifecycle.pilothouse.dev/v1alpha1", "kind": "LifecycleRun",
         "metadata": {"name": "back", "namespace": NAMESPACE},
         "spec": {"subject": {"apiVersion": "v1", "kind": "Service", "namespace": NAMESPACE, "name": "db", "uid": "u-1"},
-            "phase": "post-rollback", "change": "back", "announcedBy": "helm", "ending": "Failed", "undoes": "v2"},
+            "phase": "post-rollback", "change": "back", "announcedBy": "helm", "ending": "Succeeded", "undoes": "v2"},
     });
     let hooks = json!([{"plugin": "backup", "name": hook.name, "weight": 0, "timeoutSeconds": 9, "retries": 0,
-        "failurePolicy": "Fail", "parameters": hook.parameters, "state": "Failed", "reason": "RollbackFailed",
-        "message": "the data is left as it is", "finishedAt": "2026-01-01T00:01:00Z"}]);
+        "failurePolicy": "Fail", "parameters": hook.parameters, "state": "Failed", "reason": "NoStorage",
+        "message": "the Backup is gone", "finishedAt": "2026-01-01T00:01:00Z"}]);
     scene.cluster.create([run]).unwrap();
     let kind = Gvk::new("lifecycle.pilothouse.dev", "v1alpha1", "LifecycleRun");
     let run = ObjectRef::new(kind, NAMESPACE, "back");
     scene.cluster.set_status(&run, &json!({"state": "Failed", "hooks": hooks})).unwrap();
     let next = upgrade(&mut scene, "v3");
     let End::Failed(reason, message) = scene.carry_out(&next, 60) else { panic!("it goes on") };
-    assert!(reason == "DataNotPutBack" && message.contains("RollbackFailed"), "{reason}: {message}");
+    assert!(reason == "DataNotPutBack" && message.contains("NoStorage"), "{reason}: {message}");
     let skipped = json!([merge(hooks[0].clone(), &json!({"state": "Skipped"}))]);
     scene.cluster.set_status(&run, &json!({"state": "Succeeded", "hooks": skipped})).unwrap();
     done(scene.carry_out(&next.retried(), 60));
