@@ -20,6 +20,7 @@ mod verify;
 
 pub use act::{Act, Role, Token};
 pub use decide::decide;
+pub use hooks::goes_first;
 pub use observed::{Need, Observed, command_at_hand, needs, task_name};
 pub use situation::{Decision, Note, Object, Standing};
 pub(crate) use situation::{STARTING, token_time};

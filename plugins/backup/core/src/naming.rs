@@ -31,8 +31,12 @@ pub(crate) fn short_id(uid: &str, attempt: u32) -> String {
 
 /// A Job, a Secret, a reading: of an object, for a purpose, in an attempt.
 pub(crate) fn task(object: &str, word: &str, attempt: u32) -> String {
-    // Dots are allowed in names of objects, but not where a Job's name becomes a part of a host's.
-    let object = object.replace('.', "-");
+    // Dots are allowed in names of objects, but not where a Job's name becomes a part of a host's. `a.b` and `a-b` are two objects.
+    let object = if object.contains('.') {
+        format!("{}-{}", object.replace('.', "-"), digest(object, 8))
+    } else {
+        object.to_owned()
+    };
     let tail = format!("-{word}-{attempt}");
     let room = LONGEST.saturating_sub(tail.len());
     format!("{}{tail}", limited(&object, room))
@@ -73,7 +77,8 @@ mod tests {
         assert_eq!(name, task(&long, "dump", 12));
         assert_ne!(name, task(&format!("{long}b"), "dump", 12));
         assert!(name.ends_with("-dump-12"));
-        assert_eq!(task("a.b", "dump", 1), "a-b-dump-1");
+        assert!(!task("a.b", "dump", 1).contains('.'));
+        assert_ne!(task("a.b", "dump", 1), task("a-b", "dump", 1));
         assert_ne!(short_id("u", 1), short_id("u", 2));
     }
 }

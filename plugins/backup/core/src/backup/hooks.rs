@@ -56,6 +56,27 @@ pub(crate) fn targets(plan: &BackupPlan, pods: &[PodSeen]) -> Vec<HookRun> {
     targets
 }
 
+/// Was nothing brought to rest in this attempt?
+pub(crate) fn is_untouched(run: &Run) -> bool {
+    !run.hooks.iter().any(HookRun::was_begun)
+}
+
+/// The one of these other backups of the namespace, with their names, that has the same pods at rest or is about to: who comes second
+/// would have them released below its reading.
+pub fn goes_first<'a>(name: &str, run: &Run, others: &'a [(String, BackupStatus)]) -> Option<&'a str> {
+    let shares = |other: &Run| other.hooks.iter().any(|hook| run.hooks.iter().any(|own| own.uid == hook.uid));
+    let first = |(known, status): &&(String, BackupStatus)| {
+        status.run.as_ref().filter(|other| known != name && shares(other)).is_some_and(|other| {
+            match other.step {
+                Step::Data | Step::Release => true,
+                Step::Quiesce => !is_untouched(other) || (other.since, known.as_str()) < (run.since, name),
+                _ => false,
+            }
+        })
+    };
+    others.iter().find(first).map(|(name, _)| name.as_str())
+}
+
 /// The command that is next, or under way, in this step.
 pub(crate) fn at_hand(run: &Run) -> Option<(usize, &HookRun)> {
     let post = match run.step {
@@ -99,6 +120,9 @@ impl Situation<'_> {
         }
         if let Some(index) = self.command_without_pod(run) {
             return self.fail(run, format!("quiesce.pre[{index}] selects no running pod"));
+        }
+        if let Some(other) = self.seen.goes_first.as_ref().filter(|_| is_untouched(run)) {
+            return self.wait(SOON, format!("the Backup {other} has these pods at rest: it comes first"));
         }
         let Some((at, hook)) = at_hand else {
             return self.go(&Run { taken_at: Some(self.now), ..run.clone() }, Step::Data);

@@ -12,6 +12,8 @@ use crate::naming;
 pub struct Observed {
     /// Running pods of the namespace that a selector of the plan's commands selects.
     pub pods: Option<Vec<PodSeen>>,
+    /// Name of the `Backup` that comes first, since it has the same pods at rest: [`goes_first`](super::goes_first).
+    pub goes_first: Option<String>,
     /// Names of the claims that the plan's selector selects.
     pub claims: Option<Vec<String>>,
     /// The command that was begun last.
@@ -152,6 +154,8 @@ pub enum CheckSeen {
 pub enum Need {
     /// [`Observed::pods`].
     Pods,
+    /// [`Observed::goes_first`].
+    Others,
     /// [`Observed::claims`].
     Claims,
     /// [`Observed::exec`].
@@ -210,6 +214,10 @@ pub fn needs(object: &Object<'_>, plan: &BackupPlan, status: &BackupStatus) -> V
     }
     if quiesces && run.step == Step::Pause {
         needs.push(Need::Pods);
+    }
+    // Without commands nobody's rest is ended.
+    if run.step == Step::Quiesce && !run.hooks.is_empty() && hooks::is_untouched(run) {
+        needs.push(Need::Others);
     }
     needs
 }

@@ -249,6 +249,8 @@ impl World {
         for need in needs {
             match need {
                 Need::Pods => seen.pods = Some(self.pods()),
+                // There is one backup.
+                Need::Others => {}
                 Need::Claims => seen.claims = Some(vec!["data-db-0".to_owned()]),
                 Need::Exec => seen.exec = self.exec_seen(),
                 Need::Upload => seen.upload = self.token(Role::Dump),

@@ -2,12 +2,16 @@
 
 use backup_api::{BackupPlan, BackupStatus};
 use backup_core::{
-    backup::{Need, Object, Observed, Role, needs, observed::TaskSeen, task_name},
+    backup::{self, Need, Object, Observed, Role, needs, observed::TaskSeen, task_name},
     place::Place,
 };
 use pilothouse_sdk::{Context, Error};
 
-use crate::{etcd, job, quiesce, snapshot, store};
+use crate::{
+    etcd, job,
+    object::{Backup, Of},
+    quiesce, snapshot, store,
+};
 
 /// Looks at what the next decision needs.
 ///
@@ -26,6 +30,7 @@ pub(super) fn observe(
     for need in needs(object, plan, status) {
         match need {
             Need::Pods => seen.pods = Some(quiesce::pods(ctx, object.namespace, plan, status)?),
+            Need::Others => seen.goes_first = goes_first(ctx, object, status)?,
             Need::Claims => seen.claims = claims(ctx, object.namespace, plan)?,
             Need::Exec => seen.exec = quiesce::begun(ctx, status)?,
             Need::Upload => seen.upload = store::token(ctx, &name(Role::Dump)),
@@ -49,6 +54,15 @@ pub(super) fn observe(
         }
     }
     Ok(seen)
+}
+
+/// From the API server: two may begin in the same second.
+fn goes_first(ctx: &Context, object: &Object<'_>, status: &BackupStatus) -> Result<Option<String>, Error> {
+    let Some(run) = &status.run else { return Ok(None) };
+    let others = Of::<Backup>::list(&ctx.kube().live(), object.namespace)?.into_iter().flatten();
+    let others: Vec<(String, BackupStatus)> =
+        others.filter_map(|other| Some((other.metadata.name.clone(), other.status().ok()?))).collect();
+    Ok(backup::goes_first(object.name, run, &others).map(str::to_owned))
 }
 
 /// What reads the data.

@@ -92,6 +92,20 @@ fn a_database_is_at_rest_while_it_is_read_and_no_longer() {
 }
 
 #[test]
+fn of_two_backups_of_the_same_pods_the_second_waits_until_the_first_has_released_them() {
+    let (mut scene, database) = scene(&[], &json!({}));
+    scene.back_up("a", &database_subject(), &of_database(&hooks()));
+    scene.play(4);
+    scene.back_up("c", &database_subject(), &of_database(&hooks()));
+    scene.play(90);
+    for name in ["a", "b", "c"] {
+        assert_eq!(scene.backup(name).0, "Completed", "{:?}", scene.backup(name));
+    }
+    assert_eq!(commands(&scene), ["freeze db-0", "thaw db-0"].repeat(3));
+    assert!(database.borrow().frozen.is_empty());
+}
+
+#[test]
 fn a_backup_with_commands_is_completed_and_counts_them() {
     let (mut scene, database) = scene(&[], &json!({}));
     pod(&scene.cluster, "db-1");
