@@ -319,8 +319,9 @@ fn restored(phase: &str, database: &str, minute: u32) -> (String, RestoreSeen) {
 fn data_is_put_back_by_a_later_restore_of_the_same_database_alone() {
     let next = announcement("pre-upgrade", "c-3");
     let failed = restored("Failed", "rows", 1);
-    let way =
-        |others: &[(String, RestoreSeen)]| in_the_way(&next, &[std::slice::from_ref(&failed), others].concat(), &[]);
+    let way = |others: &[(String, RestoreSeen)]| {
+        in_the_way(&next, &[std::slice::from_ref(&failed), others].concat(), &[])
+    };
     let still = Some(InTheWay::Failed("Failed-rows".to_owned()));
     assert_eq!(way(&[]), still);
     assert_eq!(way(&[restored("Completed", "keys", 2)]), still, "that is another database");
