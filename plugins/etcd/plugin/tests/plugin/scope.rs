@@ -98,21 +98,26 @@ fn backups_that_are_to_go_with_their_object_are_deleted_by_the_one_that_took_the
     assert!(is_gone(&cluster) && cluster.stored(STORE, "etcd/daily").is_none());
 }
 
+/// A backup, and an `EtcdRestore` of it for a cluster that is not there.
+fn with_restore() -> (Cluster, ObjectRef) {
+    let cluster = Cluster::new();
+    for definition in definitions() {
+        cluster.define(&definition).unwrap();
+    }
+    cluster.store(STORE, "etcd/daily", snapshot(7));
+    let s3 = json!({"path": "backups/etcd/daily", "endpoint": "http://minio.default.svc:9000", "forcePathStyle": true});
+    let spec = json!({"backupStorageType": "S3", "s3": s3, "etcdCluster": {"name": "example"}});
+    let object = json!({"apiVersion": "etcd.database.coreos.com/v1beta2", "kind": "EtcdRestore",
+        "metadata": {"name": "example", "namespace": "default"}, "spec": spec});
+    cluster.create([object]).unwrap();
+    let gvk = Gvk::new("etcd.database.coreos.com", "v1beta2", "EtcdRestore");
+    (cluster, ObjectRef::new(gvk, "default", "example"))
+}
+
 #[test]
 fn a_restore_is_carried_out_by_the_one_whose_it_is() {
     for (marked, wide) in [(true, true), (true, false), (false, true), (false, false)] {
-        let cluster = Cluster::new();
-        for definition in definitions() {
-            cluster.define(&definition).unwrap();
-        }
-        cluster.store(STORE, "etcd/daily", snapshot(7));
-        let s3 = json!({"path": "backups/etcd/daily", "endpoint": "http://minio.default.svc:9000", "forcePathStyle": true});
-        let spec = json!({"backupStorageType": "S3", "s3": s3, "etcdCluster": {"name": "example"}});
-        let object = json!({"apiVersion": "etcd.database.coreos.com/v1beta2", "kind": "EtcdRestore",
-            "metadata": {"name": "example", "namespace": "default"}, "spec": spec});
-        cluster.create([object]).unwrap();
-        let gvk = Gvk::new("etcd.database.coreos.com", "v1beta2", "EtcdRestore");
-        let restore = ObjectRef::new(gvk, "default", "example");
+        let (cluster, restore) = with_restore();
         if marked {
             mark(&cluster, &restore);
         }
@@ -164,22 +169,11 @@ fn backups_whose_cluster_went_first_are_deleted_by_whoever_is_there() {
 
 #[test]
 fn a_restore_that_is_there_before_its_marked_cluster_is_taken_up_with_it() {
-    let cluster = Cluster::new();
-    for definition in definitions() {
-        cluster.define(&definition).unwrap();
-    }
-    cluster.store(STORE, "etcd/daily", snapshot(7));
-    let s3 = json!({"path": "backups/etcd/daily", "endpoint": "http://minio.default.svc:9000", "forcePathStyle": true});
-    let spec = json!({"backupStorageType": "S3", "s3": s3, "etcdCluster": {"name": "example"}});
-    let object = json!({"apiVersion": "etcd.database.coreos.com/v1beta2", "kind": "EtcdRestore",
-        "metadata": {"name": "example", "namespace": "default"}, "spec": spec});
-    cluster.create([object]).unwrap();
+    let (cluster, restore) = with_restore();
     let mut wide = host(&cluster, true);
     wide.run_for(Duration::from_secs(5)).unwrap();
     example(&cluster, &json!({"etcd.database.coreos.com/scope": "clusterwide"}));
     wide.run_for(Duration::from_secs(5)).unwrap();
-    let gvk = Gvk::new("etcd.database.coreos.com", "v1beta2", "EtcdRestore");
-    let found: Value =
-        cluster.kubectl().get_ref(&ObjectRef::new(gvk, "default", "example")).unwrap().unwrap();
+    let found: Value = cluster.kubectl().get_ref(&restore).unwrap().unwrap();
     assert_eq!(found["status"]["state"], "Seeding", "{found}");
 }
